@@ -1,0 +1,398 @@
+/**
+ * The control API as one table: method, path, who may call, request and answer. The gateway serves it, the command line
+ * and other clients call it, the OpenAPI document is generated from it. Lists answer `{items}`, each with `id` and `state`.
+ */
+import { z } from 'zod'
+import { catalog, catalogDiff } from './catalogs.ts'
+import { connection, connectionCreate, connectionEdit } from './connections.ts'
+import { execution, executionStates } from './executions.ts'
+import { check, setting, status } from './operation.ts'
+import { id, json, list } from './parts.ts'
+import { grant, grantCreate, profile, profileSettings } from './profiles.ts'
+import { session, sessionCreate, sessionCreated, sessionStates } from './sessions.ts'
+import { apiToken, type Role, roles, user } from './users.ts'
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Below `/api/v1`; `{x}` is a path parameter. */
+  readonly path: string
+  readonly summary: string
+  /** The least role; what else is checked depends on the scope and the owner. */
+  readonly role: Role
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  readonly answer: z.ZodType
+}
+
+const route = <const R extends Route>(r: R): R => r
+
+export const routes = {
+  'status.show': route({
+    method: 'GET',
+    path: '/status',
+    summary: 'State of this Sallyport',
+    role: 'member',
+    answer: status,
+  }),
+  'doctor.run': route({
+    method: 'GET',
+    path: '/doctor',
+    summary: 'Checks of the running system',
+    role: 'admin',
+    answer: list(check),
+  }),
+  'whoami.show': route({
+    method: 'GET',
+    path: '/whoami',
+    summary: 'The user behind the token',
+    role: 'member',
+    answer: user,
+  }),
+  'vault.show': route({
+    method: 'GET',
+    path: '/vault/key',
+    summary: 'Public key that secrets are sealed to',
+    role: 'member',
+    answer: z.object({
+      kid: z.string(),
+      jwk: z.object({ kty: z.literal('OKP'), crv: z.literal('X25519'), x: z.string() }),
+      localUpstreams: z.boolean(),
+    }),
+  }),
+
+  'user.list': route({
+    method: 'GET',
+    path: '/users',
+    summary: 'People',
+    role: 'admin',
+    answer: list(user),
+  }),
+  'user.create': route({
+    method: 'POST',
+    path: '/users',
+    summary: 'Add a person',
+    role: 'admin',
+    body: z.strictObject({
+      name: z.string().regex(/^[a-z0-9](?:[a-z0-9._@-]{0,62}[a-z0-9])?$/),
+      role: z.enum(roles),
+    }),
+    answer: user,
+  }),
+  'user.disable': route({
+    method: 'POST',
+    path: '/users/{name}/disable',
+    summary: 'Disable a person, end the sessions, revoke the tokens',
+    role: 'admin',
+    answer: user,
+  }),
+  'token.list': route({
+    method: 'GET',
+    path: '/tokens',
+    summary: 'Tokens (an administrator sees all)',
+    role: 'member',
+    answer: list(apiToken),
+  }),
+  'token.create': route({
+    method: 'POST',
+    path: '/tokens',
+    summary: 'Make a token',
+    role: 'member',
+    body: z.strictObject({
+      user: z.string(),
+      label: z.string().max(100).optional(),
+      expiresDays: z.int().positive().max(3650).optional(),
+    }),
+    answer: z.object({ token: apiToken, secret: z.string().describe('shown once') }),
+  }),
+  'token.revoke': route({
+    method: 'DELETE',
+    path: '/tokens/{id}',
+    summary: 'Revoke a token',
+    role: 'member',
+    answer: apiToken,
+  }),
+
+  'connection.list': route({
+    method: 'GET',
+    path: '/connections',
+    summary: 'Connections the caller may see',
+    role: 'member',
+    answer: list(connection),
+  }),
+  'connection.create': route({
+    method: 'POST',
+    path: '/connections',
+    summary: 'Add a connection (it starts as a draft)',
+    role: 'member',
+    body: connectionCreate,
+    answer: connection,
+  }),
+  'connection.show': route({
+    method: 'GET',
+    path: '/connections/{name}',
+    summary: 'One connection',
+    role: 'member',
+    answer: connection,
+  }),
+  'connection.edit': route({
+    method: 'PATCH',
+    path: '/connections/{name}',
+    summary: 'Edit; what is not given stays',
+    role: 'member',
+    body: connectionEdit,
+    answer: connection,
+  }),
+  'connection.remove': route({
+    method: 'DELETE',
+    path: '/connections/{name}',
+    summary: 'Delete',
+    role: 'member',
+    answer: connection,
+  }),
+  'connection.enable': route({
+    method: 'POST',
+    path: '/connections/{name}/enable',
+    summary: 'Enable (needs a published catalog)',
+    role: 'member',
+    answer: connection,
+  }),
+  'connection.disable': route({
+    method: 'POST',
+    path: '/connections/{name}/disable',
+    summary: 'Disable; nothing passes afterwards',
+    role: 'member',
+    answer: connection,
+  }),
+  'connection.test': route({
+    method: 'POST',
+    path: '/connections/{name}/test',
+    summary: 'Connect and list, change nothing',
+    role: 'member',
+    answer: z.object({
+      id: id('con'),
+      state: z.enum(['ok', 'failed']),
+      code: z.string().nullable(),
+      era: z.string().nullable(),
+      tools: z.int().nullable(),
+      tookMs: z.number(),
+    }),
+  }),
+  'connection.refresh': route({
+    method: 'POST',
+    path: '/connections/{name}/refresh',
+    summary: 'Drop upstream state and list again',
+    role: 'member',
+    answer: connection,
+  }),
+
+  'catalog.discover': route({
+    method: 'POST',
+    path: '/connections/{name}/catalog/discover',
+    summary: 'List the tools of the upstream into a new draft',
+    role: 'member',
+    answer: catalog,
+  }),
+  'catalog.show': route({
+    method: 'GET',
+    path: '/connections/{name}/catalog',
+    summary: 'The newest draft, else the published revision; or revision N',
+    role: 'member',
+    query: z.object({ revision: z.coerce.number().int().optional() }),
+    answer: catalog,
+  }),
+  'catalog.diff': route({
+    method: 'POST',
+    path: '/connections/{name}/catalog/diff',
+    summary: 'What the upstream lists now, against the published revision',
+    role: 'member',
+    answer: catalogDiff,
+  }),
+  'catalog.review': route({
+    method: 'POST',
+    path: '/connections/{name}/catalog/review',
+    summary: 'Decide about tools of the newest draft',
+    role: 'member',
+    body: z.strictObject({
+      version: z.int().optional(),
+      include: z.array(z.string()).default([]),
+      exclude: z.array(z.string()).default([]),
+      read: z.array(z.string()).default([]),
+      write: z.array(z.string()).default([]),
+      notes: z.record(z.string(), z.string()).default({}),
+    }),
+    answer: catalog,
+  }),
+  'catalog.publish': route({
+    method: 'POST',
+    path: '/connections/{name}/catalog/publish',
+    summary: 'Publish the reviewed draft',
+    role: 'member',
+    body: z.strictObject({ version: z.int().optional() }).default({}),
+    answer: catalog,
+  }),
+  'catalog.withdraw': route({
+    method: 'POST',
+    path: '/connections/{name}/catalog/withdraw',
+    summary: 'Withdraw a published or superseded revision',
+    role: 'member',
+    body: z.strictObject({ revision: z.int() }),
+    answer: catalog,
+  }),
+
+  'profile.list': route({
+    method: 'GET',
+    path: '/profiles',
+    summary: 'Profiles',
+    role: 'member',
+    answer: list(profile),
+  }),
+  'profile.create': route({
+    method: 'POST',
+    path: '/profiles',
+    summary: 'Create a profile',
+    role: 'admin',
+    body: z.strictObject({ name: z.string(), settings: profileSettings.partial().default({}) }),
+    answer: profile,
+  }),
+  'profile.show': route({
+    method: 'GET',
+    path: '/profiles/{name}',
+    summary: 'One profile with its grants',
+    role: 'member',
+    answer: profile,
+  }),
+  'profile.grant': route({
+    method: 'POST',
+    path: '/profiles/{name}/grants',
+    summary: 'Grant tools',
+    role: 'member',
+    body: grantCreate,
+    answer: list(grant),
+  }),
+  'profile.revoke': route({
+    method: 'POST',
+    path: '/profiles/{name}/revoke',
+    summary: 'Take grants back',
+    role: 'member',
+    body: z.strictObject({ connection: z.string(), tools: z.string() }),
+    answer: list(grant),
+  }),
+
+  'session.list': route({
+    method: 'GET',
+    path: '/sessions',
+    summary: 'Sessions (an administrator sees all)',
+    role: 'member',
+    query: z.object({ state: z.enum(sessionStates).optional() }),
+    answer: list(session),
+  }),
+  'session.create': route({
+    method: 'POST',
+    path: '/sessions',
+    summary: 'Create and, for class external, open a session',
+    role: 'member',
+    body: sessionCreate,
+    answer: sessionCreated,
+  }),
+  'session.show': route({
+    method: 'GET',
+    path: '/sessions/{id}',
+    summary: 'One session',
+    role: 'member',
+    answer: session,
+  }),
+  'session.end': route({
+    method: 'POST',
+    path: '/sessions/{id}/end',
+    summary: 'End a session',
+    role: 'member',
+    answer: session,
+  }),
+
+  'execution.list': route({
+    method: 'GET',
+    path: '/executions',
+    summary: 'Executions, newest first (an administrator sees all)',
+    role: 'member',
+    query: z.object({
+      session: z.string().optional(),
+      state: z.enum(executionStates).optional(),
+      limit: z.coerce.number().int().min(1).max(1000).default(100),
+    }),
+    answer: list(execution),
+  }),
+  'execution.show': route({
+    method: 'GET',
+    path: '/executions/{id}',
+    summary: 'One execution',
+    role: 'member',
+    answer: execution,
+  }),
+
+  'pause.set': route({
+    method: 'POST',
+    path: '/pause',
+    summary: 'No barrier passes (or no write)',
+    role: 'admin',
+    body: z.strictObject({ writes: z.boolean().default(false), note: z.string().min(1).max(500) }),
+    answer: status,
+  }),
+  'pause.clear': route({
+    method: 'POST',
+    path: '/resume',
+    summary: 'Go on',
+    role: 'admin',
+    answer: status,
+  }),
+  'setting.list': route({
+    method: 'GET',
+    path: '/settings',
+    summary: 'Settings',
+    role: 'admin',
+    answer: list(setting),
+  }),
+  'setting.set': route({
+    method: 'POST',
+    path: '/settings/{name}',
+    summary: 'Set',
+    role: 'admin',
+    body: z.strictObject({ value: json }),
+    answer: setting,
+  }),
+  'setting.unset': route({
+    method: 'DELETE',
+    path: '/settings/{name}',
+    summary: 'Back to the default',
+    role: 'admin',
+    answer: setting,
+  }),
+} as const satisfies Record<string, Route>
+
+export type RouteName = keyof typeof routes
+export type RequestBody<N extends RouteName> = (typeof routes)[N] extends {
+  body: infer B extends z.ZodType
+}
+  ? z.input<B>
+  : undefined
+export type ParsedBody<N extends RouteName> = (typeof routes)[N] extends {
+  body: infer B extends z.ZodType
+}
+  ? z.output<B>
+  : undefined
+export type ParsedQuery<N extends RouteName> = (typeof routes)[N] extends {
+  query: infer Q extends z.ZodType
+}
+  ? z.output<Q>
+  : undefined
+export type Answer<N extends RouteName> = z.output<(typeof routes)[N]['answer']>
+
+/** Body of every answer that is not a success. */
+export const errorBody = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    who: z.string(),
+    retry: z.boolean(),
+    field: z.string().optional(),
+  }),
+})

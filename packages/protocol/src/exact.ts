@@ -1,0 +1,264 @@
+/**
+ * Exact JSON: text that means the same to every reader. One linear scan finds what two parsers could read differently
+ * (a key twice, a number a double cannot hold, half a surrogate pair, `__proto__`, too much nesting) before anything
+ * is parsed, and tells whether the text already is in canonical form (RFC 8785).
+ */
+
+export type Inexact = 'syntax' | 'duplicate_key' | 'number' | 'surrogate' | 'proto' | 'depth'
+
+/** `path` is a JSON pointer to the place, '' for the whole. */
+export type ExactResult =
+  | { readonly ok: true; readonly value: unknown; readonly canonical: string }
+  | { readonly ok: false; readonly problem: Inexact; readonly path: string }
+
+export const maxDepth = 64
+
+class Problem {
+  readonly problem: Inexact
+  constructor(problem: Inexact) {
+    this.problem = problem
+  }
+}
+
+/** Parses one JSON value. Never throws; says what is inexact and where. */
+export function parseExact(text: string): ExactResult {
+  const scanner = new Scanner(text)
+  try {
+    scanner.document()
+  } catch (thrown) {
+    if (!(thrown instanceof Problem)) throw thrown
+    return { ok: false, problem: thrown.problem, path: scanner.pointer() }
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { ok: false, problem: 'syntax', path: '' }
+  }
+  return { ok: true, value, canonical: scanner.isCanonical ? text : canonicalJson(value) }
+}
+
+const quote = 34
+const backslash = 92
+
+class Scanner {
+  isCanonical = true
+  readonly #text: string
+  readonly #path: (string | number)[] = []
+  #at = 0
+  /** Position of the next backslash at or after `#at`, so that strings without one are skipped in one step. */
+  #nextEscape: number
+
+  constructor(text: string) {
+    this.#text = text
+    this.#nextEscape = this.#escapeFrom(0)
+  }
+
+  pointer(): string {
+    return this.#path
+      .map((step) => `/${String(step).replace(/~/g, '~0').replace(/\//g, '~1')}`)
+      .join('')
+  }
+
+  document(): void {
+    this.#space()
+    this.#value(0)
+    this.#space()
+    if (this.#at !== this.#text.length) throw new Problem('syntax')
+  }
+
+  #escapeFrom(from: number): number {
+    const found = this.#text.indexOf('\\', from)
+    return found < 0 ? this.#text.length : found
+  }
+
+  #space(): void {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at)
+      if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return
+      this.isCanonical = false
+      this.#at++
+    }
+  }
+
+  #value(depth: number): void {
+    switch (this.#text.charCodeAt(this.#at)) {
+      case 123:
+        this.#object(depth + 1)
+        break
+      case 91:
+        this.#array(depth + 1)
+        break
+      case quote:
+        this.#string()
+        break
+      default:
+        this.#scalar()
+    }
+  }
+
+  #object(depth: number): void {
+    if (depth > maxDepth) throw new Problem('depth')
+    this.#at++
+    this.#space()
+    if (this.#take(125)) return
+    const keys: string[] = []
+    let seen: Set<string> | undefined
+    for (;;) {
+      const key = this.#key()
+      this.#path.push(key)
+      const last = keys.at(-1)
+      if (last !== undefined && !(key > last)) {
+        this.isCanonical = false
+        seen ??= new Set(keys)
+        if (seen.has(key)) throw new Problem('duplicate_key')
+      }
+      seen?.add(key)
+      keys.push(key)
+      if (key === '__proto__') throw new Problem('proto')
+      this.#space()
+      if (!this.#take(58)) throw new Problem('syntax')
+      this.#space()
+      this.#value(depth)
+      this.#path.pop()
+      this.#space()
+      if (this.#take(125)) return
+      if (!this.#take(44)) throw new Problem('syntax')
+      this.#space()
+    }
+  }
+
+  #array(depth: number): void {
+    if (depth > maxDepth) throw new Problem('depth')
+    this.#at++
+    this.#space()
+    if (this.#take(93)) return
+    for (let index = 0; ; index++) {
+      this.#path.push(index)
+      this.#value(depth)
+      this.#path.pop()
+      this.#space()
+      if (this.#take(93)) return
+      if (!this.#take(44)) throw new Problem('syntax')
+      this.#space()
+    }
+  }
+
+  #take(code: number): boolean {
+    if (this.#text.charCodeAt(this.#at) !== code) return false
+    this.#at++
+    return true
+  }
+
+  #key(): string {
+    if (this.#text.charCodeAt(this.#at) !== quote) throw new Problem('syntax')
+    const start = this.#at
+    const escaped = this.#string()
+    const raw = this.#text.slice(start, this.#at)
+    if (!escaped) return raw.slice(1, -1)
+    try {
+      return JSON.parse(raw) as string
+    } catch {
+      throw new Problem('syntax')
+    }
+  }
+
+  /** Moves past a string; true when it holds an escape. */
+  #string(): boolean {
+    const text = this.#text
+    let end = text.indexOf('"', this.#at + 1)
+    if (end < 0) throw new Problem('syntax')
+    if (this.#nextEscape <= this.#at) this.#nextEscape = this.#escapeFrom(this.#at)
+    if (end < this.#nextEscape) {
+      this.#at = end + 1
+      return false
+    }
+    this.isCanonical = false
+    const start = this.#at
+    for (end = this.#nextEscape; ; ) {
+      const code = text.charCodeAt(end)
+      if (code === quote) break
+      if (Number.isNaN(code)) throw new Problem('syntax')
+      end += code === backslash ? 2 : 1
+    }
+    this.#at = end + 1
+    this.#nextEscape = this.#escapeFrom(this.#at)
+    wellFormed(text.slice(start, this.#at))
+    return true
+  }
+
+  #scalar(): void {
+    const start = this.#at
+    const text = this.#text
+    while (this.#at < text.length && !isEnd(text.charCodeAt(this.#at))) this.#at++
+    const word = text.slice(start, this.#at)
+    if (word === 'true' || word === 'false' || word === 'null') return
+    if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(word)) throw new Problem('syntax')
+    const canonical = canonicalNumber(word)
+    if (canonical === undefined) throw new Problem('number')
+    if (canonical !== word) this.isCanonical = false
+  }
+}
+
+function isEnd(code: number): boolean {
+  return (
+    code === 44 ||
+    code === 125 ||
+    code === 93 ||
+    code === 32 ||
+    code === 10 ||
+    code === 13 ||
+    code === 9
+  )
+}
+
+/** Text decoded from UTF-8 can hold half a pair only through a `\u` escape. */
+function wellFormed(raw: string): void {
+  if (!/\\u[dD][89a-fA-F]/.test(raw)) return
+  let value: string
+  try {
+    value = JSON.parse(raw) as string
+  } catch {
+    throw new Problem('syntax')
+  }
+  if (!value.isWellFormed()) throw new Problem('surrogate')
+}
+
+/** The canonical spelling of a number, or undefined when no double has its decimal value. */
+function canonicalNumber(word: string): string | undefined {
+  const value = Number(word)
+  if (!Number.isFinite(value)) return undefined
+  const canonical = Object.is(value, -0) ? '0' : String(value)
+  if (canonical === word) return word
+  return decimal(word) === decimal(canonical) ? canonical : undefined
+}
+
+/** Sign, significant digits and power of ten: equal for equal decimal values. */
+function decimal(word: string): string {
+  const [mantissa = '', exponent = '0'] = word.replace(/^-/, '').split(/[eE]/)
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  const digits = (whole + fraction).replace(/^0+/, '')
+  const significant = digits.replace(/0+$/, '')
+  if (significant === '') return '0'
+  const power =
+    BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - significant.length)
+  return `${word.startsWith('-') ? '-' : ''}${significant}e${power}`
+}
+
+/** RFC 8785. Takes what JSON.parse returns; object members with the value undefined are left out, as JSON does. */
+export function canonicalJson(value: unknown): string {
+  if (value === null || typeof value !== 'object') {
+    const text = JSON.stringify(value)
+    if (text === undefined || (typeof value === 'number' && !Number.isFinite(value)))
+      throw new TypeError('not a JSON value')
+    return text
+  }
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  const members = value as Record<string, unknown>
+  const parts: string[] = []
+  for (const key of Object.keys(members).sort()) {
+    if (members[key] !== undefined)
+      parts.push(`${JSON.stringify(key)}:${canonicalJson(members[key])}`)
+  }
+  return `{${parts.join(',')}}`
+}

@@ -1,0 +1,164 @@
+/** The heads of the frames between gateway and worker. Both sides run the same release; anything else is refused. */
+
+import type { Digest } from './digest.ts'
+import type { ErrorCode } from './errors.ts'
+import type { CredentialClear, Intent } from './intent.ts'
+import type { Endpoint, Origin } from './names.ts'
+import type { VaultPublicKey } from './seal.ts'
+
+export const wireVersion = 1
+
+/** First frame of both sides. Clocks more than five seconds apart end the connection with `clock_skew`. */
+export interface Hello {
+  readonly wire: number
+  readonly release: string
+  readonly build: string
+  readonly role: 'gateway' | 'worker'
+  readonly instance: string
+  readonly now: number
+  readonly pid: number
+  /** Set by the worker. `memorySince`: its memory of intent ids reaches back to here (ms since 1970). */
+  readonly memorySince?: number
+  readonly vault?: VaultPublicKey
+}
+
+/**
+ * `intents`: raw bytes are the canonical JSON of the intents, one a line, without a last newline. `jws` signs
+ * `batchPayload(digests)` with the key of the certificate this connection showed; `kid` is that key's thumbprint.
+ */
+export interface IntentsHead {
+  readonly batch: Digest
+  readonly jws: string
+}
+
+/** What the JWS of a batch signs: its digests, in order, one a line. The batch is named by the digest of that. */
+export function batchPayload(digests: readonly Digest[]): string {
+  return digests.join('\n')
+}
+
+/** `body`: raw bytes are the effective arguments, canonical (empty for `list` and `close`). */
+export interface BodyHead {
+  readonly intent: string
+  readonly endpoint: string
+  readonly credential?: string
+}
+
+/** `committed`: positions in the batch that passed the barrier. `abort`: only `batch`. */
+export interface CommittedHead {
+  readonly batch: Digest
+  readonly admitted: readonly number[]
+}
+export interface AbortHead {
+  readonly batch: Digest
+}
+
+export const verdicts = ['result', 'not_sent', 'uncertain'] as const
+export type Verdict = (typeof verdicts)[number]
+
+/**
+ * Head of `result`. For `result` of a call, raw bytes are exactly the upstream's `result` member, or its JSON-RPC
+ * `error` member when `rpcError`. For `result` of a list, raw bytes are a `Listing` as JSON.
+ */
+export interface ResultHead {
+  readonly intent: string
+  readonly verdict: Verdict
+  /** Always for `not_sent` and `uncertain`; for `result` only when the known answer is a failure of ours to pass on. */
+  readonly code?: ErrorCode
+  readonly rpcError?: boolean
+  /** `isError` of the tool result. */
+  readonly isError?: boolean
+  readonly status?: number
+  readonly digest?: Digest
+  readonly bytes?: number
+  /** The body is not here: over the limit, withheld, or dropped from memory. */
+  readonly withheld?: 'too_large' | 'credential' | 'dropped'
+  /** Requests of the server that were answered "method not found", or violations of a 2026-07-28 channel. */
+  readonly serverRequests?: number
+  readonly violations?: number
+  /** Milliseconds from first byte to last, worker's monotonic clock. */
+  readonly tookMs?: number
+}
+
+export interface ProgressHead {
+  readonly intent: string
+  readonly progress: number
+  readonly total?: number
+  readonly message?: string
+}
+
+export interface SettledHead {
+  readonly intents: readonly string[]
+}
+
+export interface RecoverHead {
+  readonly intents: readonly { readonly id: string; readonly iat: number; readonly aud: string }[]
+}
+
+/** One frame an intent; for `result` the frame continues with the head and raw bytes of the result. */
+export interface RecoveredHead {
+  readonly intent: string
+  readonly instance: string
+  readonly state: 'result' | 'running' | 'never_started' | 'not_known'
+  readonly result?: ResultHead
+}
+
+export interface CancelHead {
+  readonly intent: string
+}
+
+/** Upstream state of a connection that is no longer needed: pools closed, legacy session ended, opened seals dropped. */
+export interface ReleaseHead {
+  readonly connectionId: string
+}
+
+/** The worker's newest accepted listing of a connection. */
+export interface ObservedHead {
+  readonly connectionId: string
+  readonly connectionRevision: number
+  readonly digest: Digest
+  readonly at: number
+  /** Tool name → digest. */
+  readonly tools: Readonly<Record<string, Digest>>
+}
+
+export interface PingHead {
+  readonly n: number
+}
+
+/** A tool as the upstream lists it. `digest` covers everything else here. */
+export interface ListedTool {
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly inputSchema: unknown
+  readonly outputSchema?: unknown
+  readonly annotations?: unknown
+  readonly digest: Digest
+}
+
+export interface Listing {
+  readonly era: 'modern' | 'legacy'
+  readonly protocolVersion: string
+  readonly serverInfo?: { readonly name: string; readonly version: string }
+  readonly capabilities: readonly string[]
+  /** Sorted by name. */
+  readonly tools: readonly ListedTool[]
+  /** Over the sorted list of [name, digest]. */
+  readonly digest: Digest
+}
+
+/** Sealed plaintext of a connection's endpoint. */
+export interface EndpointSecret {
+  readonly url: Endpoint['url']
+}
+
+/** Sealed plaintext of a credential. `destinations` are origin and path, the only places it may go to. */
+export interface CredentialSecret {
+  /** Sent as `Authorization: Bearer`. */
+  readonly token?: string
+  readonly headers: readonly { readonly name: string; readonly value: string }[]
+  readonly destinations: readonly string[]
+}
+
+export type EndpointClear = Origin
+export type { CredentialClear, Intent }
