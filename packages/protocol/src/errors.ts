@@ -99,6 +99,20 @@ export const errors = {
     true,
     'The worker is not running. It is started again by itself; try again in a few seconds.',
   ),
+  clock_skew: entry(
+    503,
+    -32603,
+    'operator',
+    true,
+    'The clocks of gateway and worker are more than five seconds apart. Set both by the same source.',
+  ),
+  bad_certificate: entry(
+    500,
+    -32603,
+    'operator',
+    false,
+    'A certificate or key in the data folder cannot be used. Remove the file that the log names; the next start makes a new one.',
+  ),
 
   // connections
   connection_limit: entry(
@@ -482,6 +496,20 @@ export const errors = {
     'nobody',
     true,
     'The answer to this read was lost. It may be called again.',
+  ),
+  identical_in_flight: entry(
+    409,
+    -32603,
+    'nobody',
+    true,
+    'An identical write is in flight, or its outcome is not known. Nothing was sent.',
+  ),
+  call_in_flight: entry(
+    409,
+    -32603,
+    'nobody',
+    true,
+    'This call is still being carried out. Nothing was sent twice.',
   ),
   call_cancelled: entry(499, -32603, 'guest', false, 'The call was cancelled before it was sent.'),
   outcome_not_kept: entry(
