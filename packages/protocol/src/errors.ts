@@ -526,6 +526,21 @@ export const errors = {
     true,
     'Sallyport is stopping. Nothing was sent. Try again in a moment.',
   ),
+
+  // the command line, before or instead of a request
+  usage: entry(400, -32602, 'guest', false, 'The command line is not understood.'),
+  unreachable: entry(503, -32603, 'operator', true, 'Sallyport does not answer.'),
+  file_unreadable: entry(400, -32602, 'guest', false, 'The file cannot be read.'),
+  file_not_written: entry(
+    400,
+    -32602,
+    'guest',
+    false,
+    'The file cannot be written; a file that exists already is never overwritten.',
+  ),
+  bad_file: entry(400, -32602, 'guest', false, 'The file does not hold what is needed.'),
+  not_confirmed: entry(409, -32603, 'guest', false, 'This was not confirmed. Nothing was changed.'),
+  problems_found: entry(500, -32603, 'operator', false, 'The checks found problems.'),
 } as const satisfies Record<string, ErrorEntry>
 
 export type ErrorCode = keyof typeof errors
