@@ -272,7 +272,7 @@ export const errors = {
     false,
     'There is no reviewed catalog to publish.',
   ),
-  no_such_tool: entry(404, -32602, 'administrator', false, 'No published tool matches.'),
+  no_such_tool: entry(404, -32602, 'administrator', false, 'No tool matches.'),
   mode_mismatch: entry(
     409,
     -32603,
@@ -302,6 +302,41 @@ export const errors = {
     'A required connection cannot be bound.',
   ),
   session_ended: entry(409, -32603, 'owner', false, 'The session has ended.'),
+  ambiguous_name: entry(
+    409,
+    -32602,
+    'guest',
+    false,
+    'Several connections have that name. Say which by its id.',
+  ),
+  isolation_not_available: entry(
+    501,
+    -32603,
+    'operator',
+    false,
+    'This kind of isolation is not available in this release.',
+  ),
+  tool_not_published: entry(
+    409,
+    -32603,
+    'administrator',
+    false,
+    'The published catalog does not include the tool.',
+  ),
+  masked: entry(
+    409,
+    -32603,
+    'administrator',
+    false,
+    'A connection of the same name in a wider scope takes its place.',
+  ),
+  nobody_to_approve: entry(
+    409,
+    -32603,
+    'administrator',
+    false,
+    'The tool needs the approval of a person, and in an unattended session there is none.',
+  ),
 
   // calls: told to the model as a result with isError
   arguments_not_exact: entry(

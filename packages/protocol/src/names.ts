@@ -45,6 +45,12 @@ export function parseEndpoint(text: string, localAllowed: boolean): Endpoint {
   return { scheme: 'http', host, port: Number(url.port || 80), url: url.href }
 }
 
+/** Where a secret of this URL may go: origin and path of the normalized URL, without query. */
+export function destinationOf(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
+}
+
 function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }

@@ -14,6 +14,11 @@ export interface UserReads {
 }
 
 export interface UserWrites extends UserReads {
+  /**
+   * Reads under a lock that `disable` of the same user conflicts with, so that what an actor changes and the end of
+   * that actor have an order. Taken before any other lock.
+   */
+  lock(id: UserId): Promise<User | undefined>
   /** False when the name is taken (compared exactly). */
   insert(user: User): Promise<boolean>
   /** False when it was already disabled. */

@@ -53,7 +53,11 @@ export const connection = z.object({
   scope: z.string(),
   ownerId: id('usr').nullable(),
   transport: z.enum(transports),
-  endpoint: z.string().describe('scheme, host and port; the URL is a secret'),
+  endpoint: z
+    .string()
+    .describe(
+      'scheme, host and port; the URL is a secret. Empty for the personal connection of another',
+    ),
   auth: z.enum(['none', 'bearer', 'headers']),
   headerNames: z.array(z.string()),
   credential: z
@@ -94,4 +98,8 @@ export const connectionEdit = z.strictObject({
   allowPlaintext: z.literal(true).optional(),
   url: z.string().optional(),
   secret: plainCredential.optional(),
+  keepEndpoint: z
+    .literal(true)
+    .optional()
+    .describe('with url and secret: the url stays and is only named inside the seal of the secret'),
 })
