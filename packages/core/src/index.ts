@@ -1,8 +1,13 @@
 /** The decisions: one folder per noun. Pure but for the interfaces handed in; knows no socket, no file, no SQL. */
 export * from './binding/binding.ts'
 export * from './binding/binding-store.ts'
+export * from './call/call-desk.ts'
+export * from './call/group-commit.ts'
+export * from './call/judge.ts'
 export * from './call/ports.ts'
+export * from './call/recovery.ts'
 export * from './call/toolset.ts'
+export * from './call/verdict.ts'
 export * from './catalog/catalog.ts'
 export * from './catalog/catalog-store.ts'
 export * from './connection/connection.ts'

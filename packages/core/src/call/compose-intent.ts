@@ -1,0 +1,94 @@
+/** Makes the signed order for one call that passed the barrier, from the rows as they are at that moment. */
+import type { ExecutionId, IntentId } from '@sallyport/protocol'
+import { canonicalJson } from '@sallyport/protocol'
+import { type Digest, digestBytes, type Intent, maxStartWithin } from '@sallyport/protocol/node'
+import type { Connection } from '../connection/connection.ts'
+import type { Credential } from '../credential/credential.ts'
+import type { CallRequest, Order } from './ports.ts'
+
+export interface IntentParts {
+  readonly id: IntentId
+  readonly executionId: ExecutionId
+  readonly worker: string
+  readonly issuedAt: number
+  readonly request: CallRequest
+  readonly connection: Connection
+  readonly credential: Credential | undefined
+  readonly argumentsText: string
+  readonly argumentsDigest: string
+}
+
+/** Undefined when the connection has no endpoint, which no enabled one lacks. */
+export function composeOrder(
+  parts: IntentParts,
+  sealDigest: (seal: string) => Digest,
+): Order | undefined {
+  const { connection, credential, request } = parts
+  const { binding } = request.tool
+  if (connection.endpointSeal === null || connection.endpointClear === null) return undefined
+  const intent: Intent = {
+    v: 1,
+    id: parts.id,
+    iat: parts.issuedAt,
+    exp: parts.issuedAt + maxStartWithin,
+    startWithin: maxStartWithin,
+    aud: parts.worker,
+    act: 'call',
+    executionId: parts.executionId,
+    sessionId: request.session.id,
+    bindingHash: binding.hash,
+    connectionId: connection.id,
+    connectionRevision: connection.revision,
+    scope: connection.scope,
+    endpointDigest: sealDigest(connection.endpointSeal),
+    endpointClear: connection.endpointClear,
+    tool: binding.tool,
+    toolDigest: binding.toolDigest,
+    argumentsDigest: parts.argumentsDigest,
+    access: binding.access,
+    ...(credential ? credentialClaims(credential, sealDigest) : {}),
+    ...(request.tool.paramHeaders.length > 0
+      ? { paramHeaders: request.tool.paramHeaders.map((p) => ({ ...p, path: [...p.path] })) }
+      : {}),
+    ...(request.progress ? { progress: true } : {}),
+    limits: binding.limits,
+  }
+  const text = canonicalJson(intent)
+  return {
+    id: parts.id,
+    text,
+    digest: digestBytes(text),
+    endpointSeal: connection.endpointSeal,
+    credentialSeal: credential?.seal,
+    argumentsText: parts.argumentsText,
+  }
+}
+
+function credentialClaims(
+  credential: Credential,
+  sealDigest: (seal: string) => Digest,
+): Partial<Intent> {
+  return {
+    credentialId: credential.id,
+    credentialVersion: credential.version,
+    credentialDigest: sealDigest(credential.seal),
+    credentialClear: {
+      bearer: credential.clear.bearer,
+      headerNames: [...credential.clear.headerNames],
+    },
+  }
+}
+
+/** Digests of seals, kept while they are in use: a seal is some hundred bytes and the same for every call. */
+export function sealDigests(limit = 512): (seal: string) => Digest {
+  const known = new Map<string, Digest>()
+  return (seal) => {
+    let digest = known.get(seal)
+    if (digest === undefined) {
+      digest = digestBytes(seal)
+      if (known.size >= limit) known.clear()
+      known.set(seal, digest)
+    }
+    return digest
+  }
+}
