@@ -1,0 +1,151 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { preparePki } from './prepare-pki.ts'
+
+const day = 86_400_000
+const start = Date.now()
+let data: string
+
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), 'sallyport-pki-'))
+})
+afterEach(() => rmSync(data, { recursive: true }))
+
+const gatewayFile = () => join(data, 'gateway', 'gateway.pem')
+const workerFile = () => join(data, 'worker', 'worker.pem')
+const authorityFile = () => join(data, 'gateway', 'authority.pem')
+const texts = () =>
+  [authorityFile(), gatewayFile(), workerFile()].map((f) => readFileSync(f, 'utf8'))
+
+function opensslVerify(leaf: string, purpose: string): string {
+  const authority = join(data, 'worker', 'authority.pem')
+  const options = ['verify', '-x509_strict', '-purpose', purpose, '-CAfile', authority, leaf]
+  return execFileSync('openssl', options, { stdio: 'pipe' }).toString()
+}
+
+function refusal(act: () => unknown): { code?: string; cause?: Error } {
+  try {
+    act()
+  } catch (thrown) {
+    return thrown as { code?: string; cause?: Error }
+  }
+  return {}
+}
+
+test('makes an authority and two leaves that openssl accepts', () => {
+  preparePki(data)
+  expect(opensslVerify(gatewayFile(), 'sslclient')).toContain('OK')
+  expect(opensslVerify(workerFile(), 'sslserver')).toContain('OK')
+})
+
+test('keeps every file for its owner alone and leaves no temporary one', () => {
+  preparePki(data)
+  expect(readdirSync(join(data, 'gateway')).sort()).toEqual(['authority.pem', 'gateway.pem'])
+  expect(readdirSync(join(data, 'worker')).sort()).toEqual(['authority.pem', 'worker.pem'])
+  for (const folder of ['gateway', 'worker']) {
+    expect(statSync(join(data, folder)).mode & 0o777).toBe(0o700)
+    for (const name of readdirSync(join(data, folder)))
+      expect(statSync(join(data, folder, name)).mode & 0o777).toBe(0o600)
+  }
+})
+
+test('gives the worker neither the key of the authority nor that of the gateway', () => {
+  const pki = preparePki(data)
+  const worker = readdirSync(join(data, 'worker'))
+    .map((name) => readFileSync(join(data, 'worker', name), 'utf8'))
+    .join('')
+  expect(worker.match(/PRIVATE KEY-----\n/g)).toHaveLength(2)
+  expect(worker).not.toContain(pki.gateway.privateKeyPem)
+})
+
+test('hands out what TLS takes, for both sides', () => {
+  const { workerFiles, gateway, authorityPem } = preparePki(data)
+  const read = (path: string) => readFileSync(path, 'utf8')
+  createSecureContext({
+    cert: read(workerFiles.cert),
+    key: read(workerFiles.key),
+    ca: read(workerFiles.ca),
+  })
+  createSecureContext({
+    cert: gateway.certificatePem,
+    key: gateway.privateKeyPem,
+    ca: authorityPem,
+  })
+})
+
+test('a later start reads the same certificates', () => {
+  const first = preparePki(data, start)
+  const made = texts()
+  const second = preparePki(data, start + 59 * day)
+  expect(texts()).toEqual(made)
+  expect(second.expiresAt).toEqual(first.expiresAt)
+  expect(Math.round((first.expiresAt.gateway - start) / day)).toBe(90)
+  expect(Math.round((first.expiresAt.worker - start) / day)).toBe(90)
+  expect(Math.round((first.expiresAt.authority - start) / day)).toBe(3650)
+})
+
+test('issues leaves anew when less than 30 days are left, under the same authority', () => {
+  preparePki(data, start)
+  const [authority, gateway, worker] = texts()
+  const { expiresAt } = preparePki(data, start + 61 * day)
+  expect(texts()[0]).toBe(authority)
+  expect(texts()[1]).not.toBe(gateway)
+  expect(texts()[2]).not.toBe(worker)
+  expect(Math.round((expiresAt.gateway - start) / day)).toBe(151)
+})
+
+test('replaces the authority, and with it the leaves, before a leaf could outlive it', () => {
+  preparePki(data, start)
+  const before = texts()
+  const { expiresAt } = preparePki(data, start + 3500 * day)
+  expect(texts().some((text) => before.includes(text))).toBe(false)
+  expect(expiresAt.authority).toBeGreaterThan(expiresAt.gateway)
+})
+
+test('issues a leaf anew that was made while the clock was ahead', () => {
+  preparePki(data, start)
+  const ahead = texts()[1]
+  preparePki(data, start - 2 * day)
+  expect(texts()[1]).not.toBe(ahead)
+})
+
+test('issues a leaf anew that another authority signed', () => {
+  preparePki(data)
+  const stranger = texts()[1]
+  rmSync(authorityFile())
+  preparePki(data)
+  expect(texts()[1]).not.toBe(stranger)
+  expect(opensslVerify(gatewayFile(), 'sslclient')).toContain('OK')
+})
+
+test('refuses a damaged file with a code and names the file', () => {
+  preparePki(data)
+  for (const file of [authorityFile(), gatewayFile(), workerFile()]) {
+    const good = readFileSync(file, 'utf8')
+    for (const bad of ['', 'nothing of the kind', good.slice(0, 200), good.slice(0, -60)]) {
+      writeFileSync(file, bad)
+      const { code, cause } = refusal(() => preparePki(data))
+      expect(code).toBe('bad_certificate')
+      expect(cause?.message).toContain(file)
+    }
+    writeFileSync(file, good)
+  }
+  preparePki(data)
+})
+
+test('refuses a key that belongs to another certificate', () => {
+  preparePki(data)
+  const [, gateway = '', worker = ''] = texts()
+  const marker = '-----BEGIN PRIVATE KEY-----'
+  writeFileSync(gatewayFile(), gateway.split(marker)[0] + marker + worker.split(marker)[1])
+  expect(refusal(() => preparePki(data)).code).toBe('bad_certificate')
+})
+
+test('refuses a data folder that cannot hold the certificates', () => {
+  writeFileSync(join(data, 'gateway'), 'in the way')
+  expect(refusal(() => preparePki(data)).code).toBe('data_not_writable')
+})

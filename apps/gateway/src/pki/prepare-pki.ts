@@ -1,0 +1,90 @@
+/**
+ * The authority of one data folder and the two leaves it issues. The worker's folder never holds a key of the gateway
+ * or of the authority: whoever takes the worker over cannot sign an intent.
+ */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { SallyportError } from '@sallyport/protocol'
+import { type CertificateRole, createAuthority, issueCertificate } from '@sallyport/protocol/node'
+import { writeDurably } from '../files/write-durably.ts'
+import { type CertifiedFile, readCertified, writeCertified } from './certified-file.ts'
+
+export interface Pki {
+  /** Certificate of the authority, PEM. */
+  readonly authorityPem: string
+  readonly gateway: CertifiedFile
+  /** What the worker's command line names. */
+  readonly workerFiles: { readonly cert: string; readonly key: string; readonly ca: string }
+  /** Milliseconds since 1970. */
+  readonly expiresAt: Readonly<Record<'authority' | 'gateway' | 'worker', number>>
+}
+
+const day = 86_400_000
+const leafDays = 90
+const leafRenewDays = 30
+const authorityDays = 3650
+/** An authority is replaced while every leaf it can still issue ends before it. */
+const authorityRenewDays = 2 * leafDays
+
+/**
+ * Reads the certificates below `dataDir`, makes those that are missing or near their end. Throws `bad_certificate`
+ * for a damaged file (its cause names it) and `data_not_writable`.
+ */
+export function preparePki(dataDir: string, now: number = Date.now()): Pki {
+  const gatewayFolder = join(dataDir, 'gateway')
+  const workerFolder = join(dataDir, 'worker')
+  const workerFile = join(workerFolder, 'worker.pem')
+  const authorityCopy = join(workerFolder, 'authority.pem')
+  try {
+    for (const folder of [gatewayFolder, workerFolder])
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const authority = prepareAuthority(join(gatewayFolder, 'authority.pem'), now)
+    const gateway = prepareLeaf(join(gatewayFolder, 'gateway.pem'), 'gateway', authority, now)
+    const worker = prepareLeaf(workerFile, 'worker', authority, now)
+    copyAuthority(authority.certificatePem, authorityCopy)
+    return {
+      authorityPem: authority.certificatePem,
+      gateway,
+      workerFiles: { cert: workerFile, key: workerFile, ca: authorityCopy },
+      expiresAt: { authority: end(authority), gateway: end(gateway), worker: end(worker) },
+    }
+  } catch (cause) {
+    if (cause instanceof SallyportError) throw cause
+    throw new SallyportError('data_not_writable', { cause })
+  }
+}
+
+function prepareAuthority(path: string, now: number): CertifiedFile {
+  const found = readCertified(path)
+  if (found && isGood(found, now, authorityRenewDays)) return found
+  const made = createAuthority({ commonName: 'Sallyport authority', days: authorityDays, now })
+  return writeCertified(path, made)
+}
+
+function prepareLeaf(
+  path: string,
+  role: CertificateRole,
+  authority: CertifiedFile,
+  now: number,
+): CertifiedFile {
+  const found = readCertified(path)
+  const issuedHere = found?.certificate.verify(authority.certificate.publicKey)
+  if (found && issuedHere && isGood(found, now, leafRenewDays)) return found
+  const commonName = `Sallyport ${role}`
+  return writeCertified(
+    path,
+    issueCertificate({ authority, role, commonName, days: leafDays, now }),
+  )
+}
+
+function copyAuthority(certificatePem: string, path: string): void {
+  const found = existsSync(path) ? readFileSync(path, 'utf8') : undefined
+  if (found !== certificatePem) writeDurably(path, certificatePem)
+}
+
+/** Also false before its time: the clock was wrong when it was made. */
+function isGood(file: CertifiedFile, now: number, renewDays: number): boolean {
+  return Date.parse(file.certificate.validFrom) <= now && now + renewDays * day < end(file)
+}
+
+const end = (file: CertifiedFile): number => Date.parse(file.certificate.validTo)
