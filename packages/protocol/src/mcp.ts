@@ -27,6 +27,8 @@ export function encodeHeaderValue(value: string): string {
 export function decodeHeaderValue(header: string): string | undefined {
   const coded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(header)
   if (!coded) return header
+  // `atob` forgives missing padding; the specification does not.
+  if ((coded[1] as string).length % 4 !== 0) return undefined
   try {
     const bytes = Uint8Array.from(atob(coded[1] as string), (char) => char.charCodeAt(0))
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
