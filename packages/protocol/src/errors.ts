@@ -66,6 +66,13 @@ export const errors = {
     'Another Sallyport is already running on this data folder.',
   ),
   data_not_writable: entry(500, -32603, 'operator', false, 'The data folder cannot be written.'),
+  bad_address: entry(
+    500,
+    -32603,
+    'operator',
+    false,
+    'This machine cannot listen on that address.',
+  ),
   port_taken: entry(500, -32603, 'operator', false, 'The port is taken by another program.'),
   tls_required: entry(500, -32603, 'operator', false, 'Listening beyond this machine needs TLS.'),
   wrong_node: entry(500, -32603, 'operator', false, 'Node 24 or later is needed.'),
