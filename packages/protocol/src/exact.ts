@@ -22,6 +22,7 @@ class Problem {
 
 /** Parses one JSON value. Never throws; says what is inexact and where. */
 export function parseExact(text: string): ExactResult {
+  if (!text.isWellFormed()) return { ok: false, problem: 'surrogate', path: '' }
   const scanner = new Scanner(text)
   try {
     scanner.document()
@@ -111,8 +112,8 @@ class Scanner {
       if (last !== undefined && !(key > last)) {
         this.isCanonical = false
         seen ??= new Set(keys)
-        if (seen.has(key)) throw new Problem('duplicate_key')
       }
+      if (seen?.has(key)) throw new Problem('duplicate_key')
       seen?.add(key)
       keys.push(key)
       if (key === '__proto__') throw new Problem('proto')
@@ -212,7 +213,7 @@ function isEnd(code: number): boolean {
   )
 }
 
-/** Text decoded from UTF-8 can hold half a pair only through a `\u` escape. */
+/** The text itself is well formed, so half a pair can only come from a `\u` escape. */
 function wellFormed(raw: string): void {
   if (!/\\u[dD][89a-fA-F]/.test(raw)) return
   let value: string
@@ -224,8 +225,12 @@ function wellFormed(raw: string): void {
   if (!value.isWellFormed()) throw new Problem('surrogate')
 }
 
+/** Doubles need fewer; more is padding with zeros, and would make the comparison of decimals expensive. */
+const longestNumber = 1024
+
 /** The canonical spelling of a number, or undefined when no double has its decimal value. */
 function canonicalNumber(word: string): string | undefined {
+  if (word.length > longestNumber) return undefined
   const value = Number(word)
   if (!Number.isFinite(value)) return undefined
   const canonical = Object.is(value, -0) ? '0' : String(value)
@@ -245,8 +250,12 @@ function decimal(word: string): string {
   return `${word.startsWith('-') ? '-' : ''}${significant}e${power}`
 }
 
-/** RFC 8785. Takes what JSON.parse returns; object members with the value undefined are left out, as JSON does. */
+/**
+ * RFC 8785. Takes what JSON.parse returns; object members with the value undefined are left out, as JSON does. Throws
+ * TypeError for what has no canonical form: a number that is not finite, half a surrogate pair, anything but JSON.
+ */
 export function canonicalJson(value: unknown): string {
+  if (typeof value === 'string') return canonicalString(value)
   if (value === null || typeof value !== 'object') {
     const text = JSON.stringify(value)
     if (text === undefined || (typeof value === 'number' && !Number.isFinite(value)))
@@ -258,7 +267,12 @@ export function canonicalJson(value: unknown): string {
   const parts: string[] = []
   for (const key of Object.keys(members).sort()) {
     if (members[key] !== undefined)
-      parts.push(`${JSON.stringify(key)}:${canonicalJson(members[key])}`)
+      parts.push(`${canonicalString(key)}:${canonicalJson(members[key])}`)
   }
   return `{${parts.join(',')}}`
+}
+
+function canonicalString(text: string): string {
+  if (!text.isWellFormed()) throw new TypeError('half a surrogate pair')
+  return JSON.stringify(text)
 }

@@ -46,19 +46,21 @@ export function idSource(now: () => number, random: (size: number) => Uint8Array
   let lastTime = -1
   let tail = new Uint8Array(10)
   return (kind) => {
-    const time = Math.max(now(), lastTime)
+    let time = Math.max(now(), lastTime)
+    if (time === lastTime && !increment(tail)) time++
     if (time > lastTime) tail = Uint8Array.from(random(10))
-    else increment(tail)
     lastTime = time
     return `${prefixes[kind]}_${encodeTime(time)}${encodeTail(tail)}` as Id<typeof kind>
   }
 }
 
-function increment(bytes: Uint8Array): void {
+/** False when all bits were set: there is no next one. */
+function increment(bytes: Uint8Array): boolean {
   for (let i = bytes.length - 1; i >= 0; i--) {
     bytes[i] = ((bytes[i] as number) + 1) & 255
-    if (bytes[i] !== 0) return
+    if (bytes[i] !== 0) return true
   }
+  return false
 }
 
 function encodeTime(time: number): string {

@@ -15,6 +15,7 @@ export function verifyJws(jws: string, kid: string, publicKey: KeyObject): strin
     return undefined
   if (Buffer.from(header, 'base64url').toString() !== JSON.stringify({ alg: 'EdDSA', kid }))
     return undefined
+  if (publicKey.asymmetricKeyType !== 'ed25519') return undefined
   const valid = verify(
     null,
     Buffer.from(`${header}.${payload}`),

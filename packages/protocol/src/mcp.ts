@@ -23,15 +23,18 @@ export function encodeHeaderValue(value: string): string {
   return `=?base64?${btoa(binary)}?=`
 }
 
-/** The text behind a header value, or undefined when its base64 or UTF-8 is broken. */
+/**
+ * The text behind a header value; undefined when the marker holds anything but the one base64 of UTF-8 text: `atob`
+ * alone forgives missing padding, and one value must not have two spellings.
+ */
 export function decodeHeaderValue(header: string): string | undefined {
-  const coded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/.exec(header)
-  if (!coded) return header
-  // `atob` forgives missing padding; the specification does not.
-  if ((coded[1] as string).length % 4 !== 0) return undefined
+  const coded = /^=\?base64\?(.*)\?=$/.exec(header)?.[1]
+  if (coded === undefined) return header
   try {
-    const bytes = Uint8Array.from(atob(coded[1] as string), (char) => char.charCodeAt(0))
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    const binary = atob(coded)
+    if (btoa(binary) !== coded) return undefined
+    const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0))
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     return undefined
   }

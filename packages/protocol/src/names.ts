@@ -22,6 +22,9 @@ export interface Endpoint extends Origin {
 
 export const urlLimit = 2048
 
+/** C0, DEL and C1. */
+const control = /\p{Cc}/u
+
 /**
  * Parses and normalizes the URL of an upstream. Throws `bad_url`.
  * `localAllowed`: plain http toward this machine, with an explicit port, passes (the worker decides again).
@@ -30,12 +33,12 @@ export function parseEndpoint(text: string, localAllowed: boolean): Endpoint {
   const bad = (): never => {
     throw new SallyportError('bad_url', { field: 'url' })
   }
-  const hasControl = [...text].some((char) => char < ' ' || char === '\x7f')
-  if (hasControl || text.length > urlLimit * 2 || !URL.canParse(text)) return bad()
+  if (text.length > urlLimit * 2 || control.test(text) || !URL.canParse(text)) return bad()
   const url = new URL(text)
   if (url.username || url.password || text.includes('#')) return bad()
   if (byteLength(url.href) > urlLimit) return bad()
   const host = url.hostname.replace(/\.$/, '')
+  if (host === '' || host.endsWith('.')) return bad()
   if (url.protocol === 'https:') {
     return { scheme: 'https', host, port: Number(url.port || 443), url: url.href }
   }
@@ -65,8 +68,7 @@ export const secretLimit = 8192
 /** Throws `bad_secret` unless 1 to 8,192 bytes without control characters (which would end a header line). */
 export function checkSecret(secret: string, field: string): void {
   const size = byteLength(secret)
-  const hasControl = [...secret].some((char) => char < ' ' || char === '\x7f')
-  if (size < 1 || size > secretLimit || hasControl)
+  if (size < 1 || size > secretLimit || control.test(secret) || !secret.isWellFormed())
     throw new SallyportError('bad_secret', { field })
 }
 

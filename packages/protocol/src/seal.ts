@@ -90,11 +90,15 @@ interface SealHeader {
   readonly sallyport: SealPlace
 }
 
+/** All of them and no other: whoever does not understand `crit`, `zip` or `apu` must not open (RFC 7516 4.1.13). */
+const headerMembers = 'alg enc epk kid sallyport'
+
 /** Reads the header without opening. Throws `seal_unreadable`. */
 export function readSealHeader(text: string): SealHeader {
   try {
     const header = JSON.parse(Buffer.from(text.split('.', 1)[0] ?? '', 'base64url').toString())
-    if (header.alg !== 'ECDH-ES' || header.enc !== 'A256GCM' || !header.sallyport || !header.epk)
+    const ours = Object.keys(header).sort().join(' ') === headerMembers
+    if (!ours || header.alg !== 'ECDH-ES' || header.enc !== 'A256GCM')
       throw new TypeError('not our kind of seal')
     return header
   } catch (cause) {
@@ -102,12 +106,19 @@ export function readSealHeader(text: string): SealHeader {
   }
 }
 
+function isPlace(found: SealPlace, place: SealPlace): boolean {
+  try {
+    return canonicalJson(found) === canonicalJson(place)
+  } catch {
+    return false // nested too deep, or half a surrogate pair: no place of ours
+  }
+}
+
 /** Opens a seal that must belong to `place`. Throws `seal_unreadable` for a wrong key, place, or damage. */
 export function openSeal(text: string, place: SealPlace, keys: readonly VaultKey[]): unknown {
   const header = readSealHeader(text)
   const key = keys.find((candidate) => candidate.kid === header.kid)
-  if (!key || canonicalJson(header.sallyport) !== canonicalJson(place))
-    throw new SallyportError('seal_unreadable')
+  if (!key || !isPlace(header.sallyport, place)) throw new SallyportError('seal_unreadable')
   const parts = text.split('.')
   if (parts.length !== 5 || parts[1] !== '') throw new SallyportError('seal_unreadable')
   const [protectedHeader = '', , iv = '', body = '', tag = ''] = parts
