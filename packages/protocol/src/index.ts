@@ -5,6 +5,7 @@
 export * from './api/catalogs.ts'
 export * from './api/connections.ts'
 export * from './api/executions.ts'
+export * from './api/open-api.ts'
 export * from './api/operation.ts'
 export * from './api/profiles.ts'
 export * from './api/routes.ts'

@@ -39,5 +39,7 @@ export const execution = z.object({
   notAfter: time.nullable(),
   finishedAt: time.nullable(),
   tookMs: z.number().nullable(),
-  notes: json.describe('requests of the server that were refused, violations, late evidence'),
+  notes: z
+    .record(z.string(), json)
+    .describe('requests of the server that were refused, violations, late evidence'),
 })
