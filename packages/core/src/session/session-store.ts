@@ -7,6 +7,7 @@ export interface SessionReads {
   byTokenHash(hash: string): Promise<Session | undefined>
   /** Newest first. */
   list(filter: { ownerId?: UserId; state?: SessionState; limit: number }): Promise<Session[]>
+  count(state: SessionState): Promise<number>
   /** Open sessions that are past their age or idle time at `now`. */
   overdue(now: number): Promise<Session[]>
 }
