@@ -1,6 +1,7 @@
 /** What crosses the wall between gateway and worker, and the cryptography of it: digests, seals, signatures, frames. */
 export * from './certificate-kid.ts'
 export * from './certificates.ts'
+export * from './data-folder.ts'
 export * from './digest.ts'
 export * from './frames.ts'
 export * from './intent.ts'
