@@ -1,1 +1,62 @@
 #!/usr/bin/env node
+// Goes on under the pinned Node where this one is too old, so it is plain JavaScript that Node 18 can read.
+import { spawn } from 'node:child_process'
+import * as nodeModule from 'node:module'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const needed = 24
+const args = process.argv.slice(2)
+
+if (Number(process.versions.node.split('.')[0]) >= needed) await runHere()
+else runUnder(pinnedNode())
+
+async function runHere() {
+  // Not Node's default, which is a folder under /tmp that any user of the machine could make first and fill.
+  nodeModule.enableCompileCache(join(cacheFolder(), 'sallyport', 'compiled'))
+  const asksHelp = args.includes('--help') || args.includes('-h')
+  const isUp = args[0] === 'up' && !asksHelp
+  const path = isUp ? '../../gateway/src/main.ts' : '../src/main.ts'
+  const main = fileURLToPath(new URL(path, import.meta.url))
+  process.argv = [process.execPath, main, ...(isUp ? args.slice(1) : args)]
+  await import(pathToFileURL(main).href)
+}
+
+function cacheFolder() {
+  const fromEnvironment = process.env.XDG_CACHE_HOME ?? ''
+  return isAbsolute(fromEnvironment) ? fromEnvironment : join(homedir(), '.cache')
+}
+
+function pinnedNode() {
+  const isWindows = process.platform === 'win32'
+  const name = `node-${isWindows ? 'win' : process.platform}-${process.arch}`
+  try {
+    const { resolve } = nodeModule.createRequire(import.meta.url)
+    return resolve(`${name}/bin/node${isWindows ? '.exe' : ''}`)
+  } catch {
+    return refuse()
+  }
+}
+
+function refuse() {
+  process.stderr.write(
+    'wrong_node: Node 24 or later is needed. — who can act: operator. Install Node 24, or run "npm ci" with optional packages.\n',
+  )
+  process.exit(1)
+}
+
+/** The ipc channel tells the child that this process is gone, also after kill -9. */
+function runUnder(node) {
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...args], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  })
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP']
+  for (const signal of signals) process.on(signal, () => child.kill(signal))
+  child.on('error', refuse)
+  child.on('exit', (code, signal) => {
+    if (!signal) process.exit(code ?? 1)
+    for (const name of signals) process.removeAllListeners(name)
+    process.kill(process.pid, signal)
+  })
+}

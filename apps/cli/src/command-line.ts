@@ -1,0 +1,68 @@
+/** The tree of commands, and how one of them runs and ends. */
+import { release } from '@sallyport/protocol'
+import { Command, CommanderError } from 'commander'
+import { addCatalogCommands } from './commands/catalog.ts'
+import { addConfigCommand } from './commands/config.ts'
+import { addConnectionCommands } from './commands/connection.ts'
+import { addExecutionCommands } from './commands/executions.ts'
+import { addOperationCommands } from './commands/operation.ts'
+import { addProfileCommands } from './commands/profile.ts'
+import { addSessionCommands } from './commands/session.ts'
+import { addTokenCommands } from './commands/token.ts'
+import { addUpCommand } from './commands/up.ts'
+import { addUserCommands } from './commands/user.ts'
+import { describeFailure, exitCodeOf, exitCodes, Failure, toFailure } from './failure.ts'
+import { nextStep } from './next-step.ts'
+import { strict } from './verb.ts'
+import type { World } from './world.ts'
+
+/** `words` are those after the program's name. Never throws; the number is the exit code. */
+export async function runCommandLine(words: readonly string[], world: World): Promise<number> {
+  try {
+    await buildProgram(words, world).parseAsync(words, { from: 'user' })
+    return exitCodes.done
+  } catch (thrown) {
+    // Help that was asked for ends with 0; help instead of a missing command is a usage error.
+    if (thrown instanceof CommanderError)
+      return thrown.exitCode === 0 ? exitCodes.done : exitCodes.usage
+    const found = withNext(toFailure(thrown), words[0] ?? '')
+    world.stderr.write(`${describeFailure(found)}\n`)
+    return exitCodeOf(found.code)
+  }
+}
+
+function withNext(found: Failure, group: string): Failure {
+  if (found.next !== undefined) return found
+  const { code, message, who, field } = found
+  return new Failure({ code, message, who, field, next: nextStep(code, group) })
+}
+
+export function buildProgram(words: readonly string[], world: World): Command {
+  const program = strict(new Command('sallyport'))
+    .description('Tools for agents in sandboxes, without the keys.')
+    .version(release)
+    .configureOutput({
+      writeOut: (text) => void world.stdout.write(text),
+      writeErr: (text) => void world.stderr.write(text),
+      outputError: () => undefined,
+      getOutHelpWidth: () => world.stdout.columns ?? 100,
+      getErrHelpWidth: () => world.stderr.columns ?? 100,
+    })
+  addUpCommand(program)
+  addOperationCommands(program, world)
+  addUserCommands(program, world)
+  addTokenCommands(program, world)
+  addConnectionCommands(program, world, wordsAfterDashes(words))
+  addCatalogCommands(program, world)
+  addProfileCommands(program, world)
+  addSessionCommands(program, world)
+  addExecutionCommands(program, world)
+  addConfigCommand(program, world)
+  return program
+}
+
+/** Commander drops the `--`; `connection add` must know what came after it. */
+function wordsAfterDashes(words: readonly string[]): readonly string[] | undefined {
+  const at = words.indexOf('--')
+  return at < 0 ? undefined : words.slice(at + 1)
+}

@@ -1,0 +1,76 @@
+import type { Answer } from '@sallyport/protocol'
+import { dataFolder } from '@sallyport/protocol/node'
+import type { Command } from 'commander'
+import { checkCertificates } from '../doctor/certificates.ts'
+import { checkDataFolder } from '../doctor/data-folder.ts'
+import type { Check } from '../doctor/finding.ts'
+import { checkNode } from '../doctor/node-version.ts'
+import { checkPorts } from '../doctor/ports.ts'
+import { checkRunning } from '../doctor/running.ts'
+import { type Failure, failure, toFailure } from '../failure.ts'
+import { readRunning } from '../find-gateway.ts'
+import { paintState, type Style } from '../print/style.ts'
+import { cellText, count } from '../print/table.ts'
+import { type Outcome, perform, type Run } from '../run.ts'
+import { verb } from '../verb.ts'
+import type { World } from '../world.ts'
+
+export function addDoctorCommand(program: Command, world: World): void {
+  verb(program, {
+    usage: 'doctor',
+    description: 'Look for what is wrong, and say who can mend it',
+    example: 'sallyport doctor',
+  }).action(perform(world, doctor))
+}
+
+/** First what can be seen without a gateway, then what the running one says of itself. */
+async function doctor(run: Run): Promise<Outcome> {
+  const [local, remote] = await Promise.all([localChecks(run), remoteChecks(run)])
+  const items = [...local, ...remote.items]
+  return {
+    json: { items },
+    text: describe(run.style, items),
+    failure: remote.failure ?? problemsOf(items),
+  }
+}
+
+async function localChecks({ world }: Run): Promise<Check[]> {
+  const folder = dataFolder(world.env)
+  const running = await readRunning(folder)
+  const state = await checkRunning(running)
+  const found = await Promise.all([
+    checkDataFolder(folder),
+    state.isAnswering ? [] : checkPorts(running),
+    checkCertificates(folder, world.now()),
+  ])
+  return [checkNode(process.versions.node), state.check, ...found.flat()]
+}
+
+async function remoteChecks(
+  run: Run,
+): Promise<{ readonly items: Check[]; readonly failure?: Failure }> {
+  try {
+    const { items } = await run.during('Asking the running Sallyport', run.call('doctor.run', {}))
+    return { items }
+  } catch (thrown) {
+    return { items: [], failure: toFailure(thrown) }
+  }
+}
+
+function problemsOf(items: readonly Check[]): Failure | undefined {
+  const problems = items.filter(({ state }) => state === 'problem')
+  if (problems.length === 0) return undefined
+  return failure('problems_found', {
+    next: `They are listed above (${count(problems.length, 'problem')}).`,
+  })
+}
+
+function describe(style: Style, items: Answer<'doctor.run'>['items']): string {
+  return items
+    .map(({ id, state, text, who, next }) => {
+      const advice = [who === null ? '' : `who can act: ${who}.`, next ?? ''].join(' ').trim()
+      const line = `${paintState(style, state)}  ${style.strong(cellText(id))}: ${cellText(text)}`
+      return state === 'ok' || advice === '' ? line : `${line}\n    ${cellText(advice)}`
+    })
+    .join('\n')
+}
