@@ -32,6 +32,7 @@ export const errors = {
   not_authenticated: entry(401, -32001, 'guest', false, 'A valid token is needed.'),
   not_allowed: entry(403, -32001, 'administrator', false, 'This is not allowed for this user.'),
   not_found: entry(404, -32602, 'guest', false, 'There is no such thing, or it is not yours.'),
+  method_not_allowed: entry(405, -32600, 'guest', false, 'This address does not take that method.'),
   conflict: entry(
     409,
     -32603,
@@ -66,13 +67,7 @@ export const errors = {
     'Another Sallyport is already running on this data folder.',
   ),
   data_not_writable: entry(500, -32603, 'operator', false, 'The data folder cannot be written.'),
-  bad_address: entry(
-    500,
-    -32603,
-    'operator',
-    false,
-    'This machine cannot listen on that address.',
-  ),
+  bad_address: entry(500, -32603, 'operator', false, 'This machine cannot listen on that address.'),
   port_taken: entry(500, -32603, 'operator', false, 'The port is taken by another program.'),
   tls_required: entry(500, -32603, 'operator', false, 'Listening beyond this machine needs TLS.'),
   wrong_node: entry(500, -32603, 'operator', false, 'Node 24 or later is needed.'),
