@@ -113,7 +113,7 @@ export const errors = {
     -32603,
     'operator',
     false,
-    'A certificate or key in the data folder cannot be used. Remove the file that the log names; the next start makes a new one.',
+    'A certificate or key cannot be used; the log names the file. One in the data folder may be removed: the next start makes a new one.',
   ),
 
   // connections

@@ -3,7 +3,7 @@
  * or of the authority: whoever takes the worker over cannot sign an intent.
  */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { SallyportError } from '@sallyport/protocol'
 import { type CertificateRole, createAuthority, issueCertificate } from '@sallyport/protocol/node'
 import { writeDurably } from '../files/write-durably.ts'
@@ -31,15 +31,15 @@ const authorityRenewDays = 2 * leafDays
  * for a damaged file (its cause names it) and `data_not_writable`.
  */
 export function preparePki(dataDir: string, now: number = Date.now()): Pki {
-  const gatewayFolder = join(dataDir, 'gateway')
-  const workerFolder = join(dataDir, 'worker')
-  const workerFile = join(workerFolder, 'worker.pem')
-  const authorityCopy = join(workerFolder, 'authority.pem')
+  const gatewayFolder = resolve(dataDir, 'gateway')
+  const workerFolder = resolve(dataDir, 'worker')
+  const workerFile = resolve(workerFolder, 'worker.pem')
+  const authorityCopy = resolve(workerFolder, 'authority.pem')
   try {
     for (const folder of [gatewayFolder, workerFolder])
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const authority = prepareAuthority(join(gatewayFolder, 'authority.pem'), now)
-    const gateway = prepareLeaf(join(gatewayFolder, 'gateway.pem'), 'gateway', authority, now)
+    const authority = prepareAuthority(resolve(gatewayFolder, 'authority.pem'), now)
+    const gateway = prepareLeaf(resolve(gatewayFolder, 'gateway.pem'), 'gateway', authority, now)
     const worker = prepareLeaf(workerFile, 'worker', authority, now)
     copyAuthority(authority.certificatePem, authorityCopy)
     return {

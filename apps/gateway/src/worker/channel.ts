@@ -129,11 +129,14 @@ export class Channel {
   close(): Promise<void> {
     if (!this.#open) return Promise.resolve()
     return new Promise((resolve) => {
-      this.#socket.once('close', () => resolve())
+      const cancel = this.#clock.after(closeWithinMs, () => this.#socket.destroy())
+      this.#socket.once('close', () => {
+        cancel()
+        resolve()
+      })
       this.#writer.flush()
       this.#socket.end()
       this.#socket.resume()
-      this.#clock.after(closeWithinMs, () => this.#socket.destroy())
     })
   }
 

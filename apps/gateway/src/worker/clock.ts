@@ -1,4 +1,4 @@
-/** Time as the link to the worker needs it; tests hand in one they step. */
+/** Time as link and supervisor need it; tests hand in one they step. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
@@ -6,11 +6,10 @@ export interface Clock {
   after(ms: number, run: () => void): () => void
 }
 
-/** Its timers keep no process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run) {
-    const timer = setTimeout(run, ms).unref()
+    const timer = setTimeout(run, ms)
     return () => clearTimeout(timer)
   },
 }

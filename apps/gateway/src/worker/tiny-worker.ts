@@ -1,0 +1,48 @@
+/** For tests of the supervisor: a process that says hello as a worker does, and as `behaviour.json` beside it wants. */
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, existsSync, fstatSync, readFileSync, readSync } from 'node:fs'
+import { createServer } from 'node:tls'
+import { parseArgs } from 'node:util'
+import { release, SallyportError } from '@sallyport/protocol'
+import { encodeFrame, type Hello, wireVersion } from '@sallyport/protocol/node'
+
+const { values } = parseArgs({
+  strict: false,
+  options: { socket: { type: 'string' }, cert: { type: 'string' }, build: { type: 'string' } },
+})
+const flag = (name: string): string => String(values[name as keyof typeof values])
+const behaviour: { release?: string; failAtStart?: boolean; ignoreTerm?: boolean } = existsSync(
+  'behaviour.json',
+)
+  ? JSON.parse(readFileSync('behaviour.json', 'utf8'))
+  : {}
+
+if (behaviour.failAtStart) throw new SallyportError('internal')
+
+const started = {
+  pid: process.pid,
+  environment: readFileSync('/proc/self/environ', 'utf8'),
+  argv: process.argv.slice(2),
+  vault: { mode: fstatSync(3).mode & 0o777, first: readSync(3, Buffer.alloc(16)) },
+}
+appendFileSync('started.jsonl', `${JSON.stringify(started)}\n`)
+
+const hello: Hello = {
+  wire: wireVersion,
+  release: behaviour.release ?? release,
+  build: flag('build'),
+  role: 'worker',
+  instance: randomUUID(),
+  now: Date.now(),
+  pid: process.pid,
+}
+const pem = readFileSync(flag('cert'))
+const tls = { cert: pem, key: pem, ca: readFileSync('authority.pem'), requestCert: true }
+createServer(tls, (socket) => {
+  socket.on('error', () => {}).write(encodeFrame('hello', { ...hello, now: Date.now() }))
+  socket.resume()
+}).listen(flag('socket'), () => console.log(JSON.stringify({ event: 'listening' })))
+
+process.on('SIGTERM', () => {
+  if (!behaviour.ignoreTerm) process.exit(0)
+})
