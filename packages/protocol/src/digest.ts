@@ -1,5 +1,5 @@
 /** Every digest of the code base: SHA-256 over RFC 8785 canonical JSON, or over bytes exactly as they were sent. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { canonicalJson } from './exact.ts'
 
 /** Stored beside digests; raised when the way they are made changes, so that old ones stay checkable. */
@@ -9,7 +9,7 @@ export type Digest = string & { readonly __digest: true }
 
 /** `sha256:` and 64 small hexadecimal digits, over the bytes as they are. */
 export function digestBytes(bytes: string | Uint8Array): Digest {
-  return `sha256:${createHash('sha256').update(bytes).digest('hex')}` as Digest
+  return `sha256:${hash('sha256', bytes)}` as Digest
 }
 
 /** Over the canonical JSON of a value. */

@@ -8,7 +8,10 @@ import type { VaultPublicKey } from './seal.ts'
 
 export const wireVersion = 1
 
-/** First frame of both sides. Clocks more than five seconds apart end the connection with `clock_skew`. */
+/**
+ * First frame of both sides, the gateway's first. Clocks more than five seconds apart end the connection: the worker's
+ * hello then says why, and nothing comes after it.
+ */
 export interface Hello {
   readonly wire: number
   readonly release: string
@@ -20,6 +23,10 @@ export interface Hello {
   /** Set by the worker. `memorySince`: its memory of intent ids reaches back to here (ms since 1970). */
   readonly memorySince?: number
   readonly vault?: VaultPublicKey
+  /** Set by the worker. */
+  readonly refused?: 'clock_skew' | 'wrong_release'
+  /** Set by the gateway: where it listens itself, which no connection may lead to. */
+  readonly ownListeners?: readonly { readonly host: string; readonly port: number }[]
 }
 
 /**
