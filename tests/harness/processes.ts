@@ -1,0 +1,40 @@
+/** Ends processes of a test by their number, and proves them gone. */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** False for a zombie too. */
+export function isAlive(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
+  } catch {
+    return false
+  }
+}
+
+/** A number alone may be another process by now. */
+export function isAliveWith(pid: number, argument: string): boolean {
+  try {
+    return isAlive(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(argument)
+  } catch {
+    return false
+  }
+}
+
+export async function goneWithin(pid: number, ms: number): Promise<boolean> {
+  for (let waited = 0; waited < ms; waited += 10) {
+    if (!isAlive(pid)) return true
+    await sleep(10)
+  }
+  return !isAlive(pid)
+}
+
+/** Throws when the process is still there after five seconds. */
+export async function killAndProveGone(pid: number): Promise<void> {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // Gone already: what follows proves it.
+  }
+  if (!(await goneWithin(pid, 5_000))) throw new Error(`process ${pid} does not end`)
+}

@@ -1,0 +1,89 @@
+/** The whole way of an upstream into a session, as an administrator goes it through the API. */
+import { randomBytes } from 'node:crypto'
+import { type Answer, idSource } from '@sallyport/protocol'
+import { type Header, sealConnection } from '@sallyport/protocol/node'
+import { ApiRefusal } from './call-api.ts'
+import type { Sallyport } from './start-sallyport.ts'
+
+export interface UpstreamSpec {
+  readonly name: string
+  readonly url: string
+  readonly token?: string
+  readonly headers?: readonly Header[]
+  /** Globs over the tools to include. */
+  readonly read: readonly string[]
+  readonly write?: readonly string[]
+}
+
+export interface GrantSpec extends UpstreamSpec {
+  /** Made when there is none of that name. */
+  readonly profile: string
+  /** Tools reviewed for writing get `write_unattended`, else `write_with_approval`. */
+  readonly unattended?: boolean
+}
+
+export type OpenSession = Answer<'session.create'>
+
+const ids = idSource(Date.now, (size) => randomBytes(size))
+
+/** Connects, reviews, publishes, enables, grants, and opens a session with what the profile then has. */
+export async function connectAndGrant(sallyport: Sallyport, spec: GrantSpec): Promise<OpenSession> {
+  await connectUpstream(sallyport, spec)
+  await publishTools(sallyport, spec)
+  await grantTools(sallyport, spec)
+  return await sallyport.api('session.create', {}, { profile: spec.profile })
+}
+
+/** Seals here, as the command line does, and adds the connection. */
+export async function connectUpstream(
+  { api }: Sallyport,
+  { name, url, token, headers = [] }: Pick<UpstreamSpec, 'name' | 'url' | 'token' | 'headers'>,
+): Promise<Answer<'connection.create'>> {
+  const { kid, jwk, localUpstreams } = await api('vault.show')
+  const id = ids('connection')
+  const { endpoint, credential } = sealConnection({
+    url,
+    token,
+    headers,
+    connectionId: id,
+    revision: 1,
+    credentialId: ids('credential'),
+    credentialVersion: 1,
+    scope: 'org',
+    key: { kid, jwk },
+    localAllowed: localUpstreams,
+  })
+  const sealed = { endpoint, ...(credential ? { credential } : {}) }
+  return await api('connection.create', {}, { id, name, ...sealed })
+}
+
+/** Discovers, reviews, publishes and enables. */
+export async function publishTools(
+  { api }: Sallyport,
+  { name, read, write = [] }: Pick<UpstreamSpec, 'name' | 'read' | 'write'>,
+): Promise<void> {
+  await api('catalog.discover', { name })
+  const review = { include: [...read, ...write], read: [...read], write: [...write] }
+  await api('catalog.review', { name }, review)
+  await api('catalog.publish', { name }, {})
+  await api('connection.enable', { name })
+}
+
+export async function grantTools(sallyport: Sallyport, spec: GrantSpec): Promise<void> {
+  const { api } = sallyport
+  const { name: connection, profile, read, write = [], unattended = false } = spec
+  await ensureProfile(sallyport, profile)
+  const writeMode = unattended ? 'write_unattended' : 'write_with_approval'
+  for (const tools of read)
+    await api('profile.grant', { name: profile }, { connection, tools, mode: 'read' })
+  for (const tools of write)
+    await api('profile.grant', { name: profile }, { connection, tools, mode: writeMode })
+}
+
+async function ensureProfile({ api }: Sallyport, name: string): Promise<void> {
+  try {
+    await api('profile.create', {}, { name })
+  } catch (thrown) {
+    if (!(thrown instanceof ApiRefusal && thrown.code === 'name_taken')) throw thrown
+  }
+}
