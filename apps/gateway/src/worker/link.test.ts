@@ -159,6 +159,8 @@ test.each([
   ['wire version', { wire: 2 }, 'wrong_release'],
   ['clock, ahead', { now: Date.now() + 60_000 }, 'clock_skew'],
   ['clock, behind', { now: Date.now() - 60_000 }, 'clock_skew'],
+  ['clock, as it says itself', { refused: 'clock_skew' as const }, 'clock_skew'],
+  ['release, as it says itself', { refused: 'wrong_release' as const }, 'wrong_release'],
 ])('refuses a worker of another %s and says so', async (_what, changed, code) => {
   const worker = await startWorker({ hello: () => helloOf(changed) })
   const { link, seen } = startLink(worker.path)
