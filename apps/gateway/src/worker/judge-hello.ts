@@ -2,7 +2,7 @@ import type { ErrorCode } from '@sallyport/protocol'
 import { release } from '@sallyport/protocol'
 import { type Hello, wireVersion } from '@sallyport/protocol/node'
 
-export const clockSkewMs = 5_000
+const clockSkewMs = 5_000
 
 /** Why a peer that said this hello cannot be worked with, or undefined. `now`: milliseconds since 1970, on arrival. */
 export function judgeHello(hello: Hello, now: number): ErrorCode | undefined {

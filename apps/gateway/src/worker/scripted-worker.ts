@@ -18,7 +18,7 @@ import {
 import type { Clock } from './clock.ts'
 import type { Identity } from './dial.ts'
 
-export const authority = createAuthority({ commonName: 'tests', days: 1 })
+const authority = createAuthority({ commonName: 'tests', days: 1 })
 
 export function identityOf(
   role: 'gateway' | 'worker' | 'operator',
