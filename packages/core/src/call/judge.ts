@@ -2,6 +2,7 @@
 import type { ErrorCode } from '@sallyport/protocol'
 import type { Binding } from '../binding/binding.ts'
 import type { Session } from '../session/session.ts'
+import type { Pause } from '../setting/pause.ts'
 import type { Authority, AuthorityRefs } from '../store.ts'
 
 /** A binding of a session, to be judged. */
@@ -73,12 +74,6 @@ function judgePermission(
   const grant = authority.grants.get(binding.grantId)
   const unchanged = grant && grant.revokedAt === null && grant.digest === binding.grantDigest
   return unchanged ? undefined : 'grant_changed'
-}
-
-/** Value of the setting `pause`. */
-export interface Pause {
-  readonly writesOnly: boolean
-  readonly note: string
 }
 
 export function judgePause(authority: Authority, access: Binding['access']): ErrorCode | undefined {

@@ -1,0 +1,78 @@
+import { SallyportError } from '@sallyport/protocol'
+import type { Listing } from '@sallyport/protocol/node'
+import { lockConnection } from '../connection/connection-access.ts'
+import { type Asked, isStillAsked, observe } from '../connection/record-listing.ts'
+import { saveConnection } from '../connection/save-connection.ts'
+import type { Deps } from '../deps.ts'
+import type { Tx } from '../store.ts'
+import { confirmActor } from '../user/confirm-actor.ts'
+import type { Actor } from '../user/user.ts'
+import type { Catalog, CatalogTool } from './catalog.ts'
+import { discardDrafts } from './drafts.ts'
+import { catalogFromListing } from './from-listing.ts'
+
+/**
+ * A listing becomes the draft of the next revision; an older draft is discarded. Accepted only while connection and
+ * credential are what they were when it was asked for (`conflict`). A tool that is unchanged since the last published
+ * revision keeps what was decided about it.
+ */
+export function saveDiscovery(
+  { store, ids }: Deps,
+  actor: Actor,
+  asked: Asked,
+  listing: Listing,
+): Promise<Catalog> {
+  return store.transact(async (tx) => {
+    const confirmed = await confirmActor(tx, actor)
+    const connection = await lockConnection(tx, confirmed, asked.connectionId)
+    if (!(await isStillAsked(tx, connection, asked))) throw new SallyportError('conflict')
+    await discardDrafts(tx, connection.id)
+    const catalog: Catalog = {
+      id: ids('catalog'),
+      connectionId: connection.id,
+      connectionRevision: connection.revision,
+      number: null,
+      state: 'discovered',
+      version: 1,
+      era: listing.era,
+      protocolVersion: listing.protocolVersion,
+      serverInfo: listing.serverInfo ?? null,
+      digest: listing.digest,
+      discoveredAt: await tx.now(),
+      discoveredBy: confirmed.userId,
+      reviewedBy: null,
+      publishedBy: null,
+      publishedAt: null,
+    }
+    const decided = await lastDecisions(tx, catalog)
+    const tools = catalogFromListing(listing, connection.name)
+    await tx.catalogs.insert(
+      catalog,
+      tools.map((tool) => carryOver(tool, decided.get(tool.name))),
+    )
+    await observe(tx, asked, listing)
+    if (connection.state === 'draft')
+      await saveConnection(tx, connection, { ...connection, state: 'ready' })
+    return catalog
+  })
+}
+
+/** Of the newest revision that was published and not withdrawn, unless it was of another endpoint. */
+async function lastDecisions(
+  tx: Tx,
+  { connectionId, connectionRevision }: Catalog,
+): Promise<ReadonlyMap<string, CatalogTool>> {
+  const numbered = (await tx.catalogs.ofConnection(connectionId)).filter(
+    (catalog) =>
+      (catalog.state === 'published' || catalog.state === 'superseded') &&
+      catalog.connectionRevision === connectionRevision,
+  )
+  const last = numbered.sort((a, b) => (b.number ?? 0) - (a.number ?? 0))[0]
+  const tools = last ? await tx.catalogs.tools(last.id) : []
+  return new Map(tools.map((tool) => [tool.name, tool]))
+}
+
+function carryOver(tool: CatalogTool, decided: CatalogTool | undefined): CatalogTool {
+  if (decided?.digest !== tool.digest || tool.refusedBecause !== null) return tool
+  return { ...tool, access: decided.access, decision: decided.decision, note: decided.note }
+}

@@ -1,0 +1,128 @@
+import { type ConnectionId, isConnectionName, SallyportError } from '@sallyport/protocol'
+import type { Deps } from '../deps.ts'
+import type { Tx } from '../store.ts'
+import { confirmActor } from '../user/confirm-actor.ts'
+import type { Actor } from '../user/user.ts'
+import {
+  checkCredential,
+  checkEndpoint,
+  type Destinations,
+  type GivenCredential,
+  type GivenEndpoint,
+} from './check-secrets.ts'
+import {
+  type Connection,
+  type ConnectionLimits,
+  connectionsPerScope,
+  defaultLimits,
+  type Transport,
+} from './connection.ts'
+import { scopeKind, scopeOf } from './scope.ts'
+
+export interface NewConnection {
+  /** Chosen by whoever sealed, since the seals name it. */
+  readonly id?: ConnectionId | undefined
+  readonly name: string
+  /** `org`, `personal` or `project:<name>`. */
+  readonly scope: string
+  readonly transport: Transport
+  readonly required: boolean
+  readonly limits: { readonly [K in keyof ConnectionLimits]?: number | undefined }
+  readonly endpoint?: GivenEndpoint | undefined
+  readonly credential?: GivenCredential | undefined
+}
+
+/**
+ * Adds a draft. Personal ones are anybody's own; org and projects are the administrators'. Throws `not_allowed`,
+ * `bad_name`, `bad_url`, `bad_header`, `seal_mismatch`, `name_taken`, `connection_limit`, `transport_not_available`.
+ */
+export function createConnection(
+  { store, ids }: Deps,
+  actor: Actor,
+  input: NewConnection,
+  destinations: Destinations,
+): Promise<Connection> {
+  return store.transact(async (tx) => {
+    const confirmed = await confirmActor(tx, actor)
+    const draft = draftOf(confirmed, input, input.id ?? ids('connection'), await tx.now())
+    if (!input.endpoint) throw new SallyportError('bad_request', { field: 'endpoint' })
+    checkEndpoint(input.endpoint, draft, destinations)
+    if (input.credential) checkCredential(input.credential, draft.scope, 1)
+    await insert(tx, draft)
+    if (input.credential) await insertCredential(tx, draft, input.credential)
+    return draft
+  })
+}
+
+function draftOf(actor: Actor, input: NewConnection, id: ConnectionId, now: number): Connection {
+  const scope = scopeOf(input.scope, actor)
+  const isPersonal = scopeKind(scope) === 'personal'
+  const isAdmin = actor.role === 'admin'
+  // A stdio connection is a program on the worker's machine, in every scope.
+  if (!isAdmin && (!isPersonal || input.transport !== 'http'))
+    throw new SallyportError('not_allowed')
+  if (input.transport !== 'http') throw new SallyportError('transport_not_available')
+  if (!isConnectionName(input.name)) throw new SallyportError('bad_name', { field: 'name' })
+  return {
+    id,
+    name: input.name,
+    scope,
+    ownerId: isPersonal ? actor.userId : null,
+    transport: input.transport,
+    state: 'draft',
+    revision: 1,
+    version: 1,
+    required: input.required,
+    limits: withLimits(defaultLimits, input.limits),
+    endpointSeal: input.endpoint?.seal ?? null,
+    endpointClear: input.endpoint?.clear ?? null,
+    credentialId: input.credential?.id ?? null,
+    publishedId: null,
+    everEnabled: false,
+    health: { state: 'unknown', code: null, at: null },
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+export function withLimits(
+  limits: ConnectionLimits,
+  given: NewConnection['limits'],
+): ConnectionLimits {
+  return {
+    callMs: given.callMs ?? limits.callMs,
+    resultBytes: given.resultBytes ?? limits.resultBytes,
+  }
+}
+
+async function insert(tx: Tx, draft: Connection): Promise<void> {
+  const outcome = await tx.connections.insert(draft, connectionsPerScope)
+  switch (outcome) {
+    case 'inserted':
+      return
+    case 'limit':
+      throw new SallyportError('connection_limit')
+    case 'name':
+      throw new SallyportError('name_taken', { field: 'name' })
+    case 'id':
+      throw new SallyportError('conflict', { field: 'id' })
+  }
+}
+
+async function insertCredential(
+  tx: Tx,
+  connection: Connection,
+  given: GivenCredential,
+): Promise<void> {
+  const inserted = await tx.credentials.insert({
+    id: given.id,
+    connectionId: connection.id,
+    version: 1,
+    state: 'active',
+    seal: given.seal,
+    clear: given.clear,
+    createdAt: connection.updatedAt,
+    updatedAt: connection.updatedAt,
+  })
+  if (!inserted) throw new SallyportError('conflict', { field: 'credential' })
+}

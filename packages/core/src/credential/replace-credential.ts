@@ -1,0 +1,70 @@
+import { type CredentialId, SallyportError } from '@sallyport/protocol'
+import { checkCredential, type GivenCredential } from '../connection/check-secrets.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { Tx } from '../store.ts'
+import type { Credential } from './credential.ts'
+
+/**
+ * Gives a connection, whose row is locked, another secret or none. Under the present credential's id it is the next
+ * version of the same account and running sessions go on with it; under another id no old binding points to it.
+ * Returns the connection as it is to be saved.
+ */
+export async function replaceCredential(
+  tx: Tx,
+  connection: Connection,
+  given: GivenCredential | null,
+): Promise<Connection> {
+  const old = connection.credentialId
+  if (given === null) {
+    if (old !== null) await revokeCredential(tx, old)
+    return { ...connection, credentialId: null }
+  }
+  if (given.id === old) {
+    await nextVersion(tx, connection, given)
+    return connection
+  }
+  checkCredential(given, connection.scope, 1)
+  if (old !== null) await revokeCredential(tx, old)
+  const now = await tx.now()
+  const inserted = await tx.credentials.insert({
+    id: given.id,
+    connectionId: connection.id,
+    version: 1,
+    state: 'active',
+    seal: given.seal,
+    clear: given.clear,
+    createdAt: now,
+    updatedAt: now,
+  })
+  if (!inserted) throw new SallyportError('conflict', { field: 'credential' })
+  return { ...connection, credentialId: given.id }
+}
+
+async function nextVersion(tx: Tx, connection: Connection, given: GivenCredential): Promise<void> {
+  const before = await lockCredential(tx, given.id)
+  const version = before.version + 1
+  checkCredential(given, connection.scope, version)
+  await save(tx, before, { ...before, version, state: 'active', ...given })
+}
+
+/** Ends a credential; the seal goes with it. */
+export async function revokeCredential(tx: Tx, id: CredentialId): Promise<void> {
+  const before = await lockCredential(tx, id)
+  if (before.state === 'revoked') return
+  await save(tx, before, { ...before, version: before.version + 1, state: 'revoked', seal: '' })
+}
+
+async function lockCredential(tx: Tx, id: CredentialId): Promise<Credential> {
+  await tx.lockForChange({ credentials: [id] })
+  const credential = await tx.credentials.get(id)
+  if (!credential) throw new SallyportError('row_unreadable')
+  return credential
+}
+
+async function save(tx: Tx, before: Credential, after: Credential): Promise<void> {
+  const updated = await tx.credentials.update(
+    { ...after, updatedAt: await tx.now() },
+    before.version,
+  )
+  if (!updated) throw new SallyportError('conflict', { field: 'credential' })
+}

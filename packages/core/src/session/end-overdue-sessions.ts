@@ -1,0 +1,51 @@
+import type { SessionId } from '@sallyport/protocol'
+import type { Store } from '../store.ts'
+import { finishSession, type InFlight } from './finish-session.ts'
+import type { Session } from './session.ts'
+
+const atOnce = 1000
+
+/**
+ * Ends what is past its age or idle time and finishes what an earlier end left `closing`. A session with open
+ * executions is not idle. Run from time to time; `onFailure` hears of a session that could not be finished now.
+ */
+export async function endOverdueSessions(
+  store: Store,
+  inFlight: InFlight,
+  now: number,
+  onFailure: (id: SessionId, error: unknown) => void,
+): Promise<SessionId[]> {
+  const left = await store.sessions.list({ state: 'closing', limit: atOnce })
+  const ended: SessionId[] = []
+  for (const session of [...left, ...(await store.sessions.overdue(now))]) {
+    try {
+      if (await endOverdue(store, inFlight, session, now)) ended.push(session.id)
+    } catch (error) {
+      onFailure(session.id, error)
+    }
+  }
+  return ended
+}
+
+async function endOverdue(
+  store: Store,
+  inFlight: InFlight,
+  session: Session,
+  now: number,
+): Promise<boolean> {
+  if (session.state !== 'closing' && !(await close(store, session, now))) return false
+  return (await finishSession(store, inFlight, session.id))?.state === 'ended'
+}
+
+/** Looks again under the lock: a call may have come in since the list was read. */
+function close(store: Store, { id }: Session, now: number): Promise<boolean> {
+  return store.transact(async (tx) => {
+    await tx.lockForChange({ sessions: [id] })
+    const session = await tx.sessions.get(id)
+    if (session?.state !== 'open') return false
+    const expired = now >= session.expiresAt
+    const recent = now < session.lastCallAt + session.idleMs
+    if (!expired && (recent || (await tx.executions.unfinishedOf(id)).length > 0)) return false
+    return tx.sessions.move(id, ['open'], 'closing', { endReason: expired ? 'expired' : 'idle' })
+  })
+}
