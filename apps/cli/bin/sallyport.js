@@ -15,8 +15,7 @@ else runUnder(pinnedNode())
 async function runHere() {
   // Not Node's default, which is a folder under /tmp that any user of the machine could make first and fill.
   nodeModule.enableCompileCache(join(cacheFolder(), 'sallyport', 'compiled'))
-  const asksHelp = args.includes('--help') || args.includes('-h')
-  const isUp = args[0] === 'up' && !asksHelp
+  const isUp = args[0] === 'up'
   const path = isUp ? '../../gateway/src/main.ts' : '../src/main.ts'
   const main = fileURLToPath(new URL(path, import.meta.url))
   process.argv = [process.execPath, main, ...(isUp ? args.slice(1) : args)]

@@ -48,8 +48,9 @@ type Connection = Answer<'connection.show'>
 
 async function editConnection(run: Run, name: string, options: EditOptions): Promise<Outcome> {
   const { rename, url, sameUrl } = options
+  checkOptions(options)
   const before = await run.call('connection.show', { params: { name } })
-  checkEdit(before, options)
+  checkWholeCredential(before, options)
   const sealed = url === undefined && sameUrl === undefined ? {} : await seal(run, before, options)
   const dropped = options.credential ? {} : { credential: null }
   const body: RequestBody<'connection.edit'> = {
@@ -66,27 +67,35 @@ async function editConnection(run: Run, name: string, options: EditOptions): Pro
   }
 }
 
-/** A credential is one sealed bundle that only the worker opens: a part of it cannot stay while another changes. */
-function checkEdit(before: Connection, options: EditOptions): void {
-  const { rename, url, sameUrl, bearerFile, headerFile = [], credential: keep } = options
-  const givesSecret = bearerFile !== undefined || headerFile.length > 0
-  if (rename === undefined && url === undefined && !givesSecret && keep)
-    throw usageFailure('nothing to edit was given', help)
-  if (givesSecret && url === undefined && sameUrl === undefined)
-    throw usageFailure('a new secret is sealed for its URL: give --same-url (or --url)', help)
-  if (sameUrl !== undefined && !givesSecret)
+const givesSecret = ({ bearerFile, headerFile }: EditOptions): boolean =>
+  bearerFile !== undefined || headerFile !== undefined
+
+function checkOptions(options: EditOptions): void {
+  const { rename, url, sameUrl, credential: keep } = options
+  const secret = givesSecret(options)
+  if (sameUrl !== undefined && !secret)
     throw usageFailure('--same-url goes with --bearer-file or --header-file', help)
-  if (!keep || !(givesSecret || url !== undefined)) return
+  if (secret && url === undefined && sameUrl === undefined)
+    throw usageFailure('a new secret is sealed for its URL: give --same-url (or --url)', help)
+  if (rename === undefined && url === undefined && !secret && keep)
+    throw usageFailure('nothing to edit was given', help)
+}
+
+/** A credential is one sealed bundle that only the worker opens: a part of it cannot stay while another changes. */
+function checkWholeCredential(before: Connection, options: EditOptions): void {
+  const { url, bearerFile, headerFile = [], credential: keep } = options
+  if (!keep || (url === undefined && !givesSecret(options))) return
   const given = new Set(headerFile.map((one) => one.name.toLowerCase()))
   const missing = before.headerNames
     .filter((one) => !given.has(one.toLowerCase()))
     .map((one) => `--header-file ${one}=F`)
   if (before.auth === 'bearer' && bearerFile === undefined) missing.unshift('--bearer-file F')
-  if (missing.length > 0)
-    throw usageFailure(
-      `the secret is sealed as a whole and for its URL: give ${missing.join(' ')} again, or --no-credential`,
-      help,
-    )
+  if (missing.length === 0) return
+  const again = missing.join(' ')
+  throw usageFailure(
+    `the secret is sealed as a whole and for its URL: give ${again} again, or --no-credential`,
+    help,
+  )
 }
 
 const help = 'See "sallyport connection edit --help".'
