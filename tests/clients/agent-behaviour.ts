@@ -1,0 +1,136 @@
+/** What holds for every real agent client. Each agent's own test says how it is started and what its model sees. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ClientRun, Ended, GuestServer } from './drive.ts'
+import { callByName, connectionName, type GovernedRun, startGovernedRun } from './governed-run.ts'
+import type { Installed } from './install-clients.ts'
+import { scanFiles, scanProcesses } from './procscan.ts'
+
+export interface Agent {
+  readonly installed: Installed
+  start(
+    program: string,
+    job: { readonly prompt: string; readonly modelUrl: string; readonly server: GuestServer },
+  ): Promise<ClientRun>
+  /** How a result reaches the model: as it stands in the request that the client sends to its provider. */
+  readonly sees: {
+    text(text: string): unknown
+    /** Of a result that has text and structure. */
+    structure(value: unknown): unknown
+    error(text: string): unknown
+    /** Of a tool that does not exist for the client. */
+    readonly unknownTool: RegExp
+  }
+}
+
+export function agentBehaviour(agent: Agent): void {
+  let run: GovernedRun
+  beforeAll(async () => {
+    if (agent.installed.program === undefined) return
+    run = await startGovernedRun({
+      granted: ['counter_read', 'report', 'fails'],
+      withheld: ['echo'],
+    })
+  })
+  afterAll(() => run?.remove())
+
+  const agentTest = (title: string, body: (program: string) => Promise<void>): void => {
+    test(title, async ({ skip }) => {
+      const { program, reason } = agent.installed
+      if (program === undefined) return skip(reason)
+      await body(program)
+    }, 120_000)
+  }
+
+  async function follow(program: string, script: string): Promise<Ended> {
+    const server = await run.openSession()
+    const job = { prompt: `Do this:\n${script}`, modelUrl: run.model.url, server }
+    const client = await agent.start(program, job)
+    try {
+      return await client.ended
+    } finally {
+      await client.remove()
+    }
+  }
+
+  const calls = (tool: string) =>
+    run.upstream.requests.filter(
+      ({ method, text }) => method === 'tools/call' && JSON.parse(text).params.name === tool,
+    )
+
+  agentTest(
+    'calls granted tools, and the model is told what the upstream said',
+    async (program) => {
+      const script = ['counter_read', 'report', 'fails'].map((tool) => `@call lab:${tool} {}`)
+      const ended = await follow(program, script.join('\n'))
+      const { counter } = run.upstream.state
+      expect(run.model.results(), ended.stderr).toEqual([
+        agent.sees.text(String(counter)),
+        agent.sees.structure({ value: counter }),
+        agent.sees.error('The thing could not be done.'),
+      ])
+      for (const tool of ['counter_read', 'report', 'fails']) {
+        expect(calls(tool).map(({ headers }) => headers.authorization)).toEqual([
+          `Bearer ${run.credential}`,
+        ])
+      }
+      const { items } = await run.sallyport.api('execution.list')
+      const recorded = items.map(({ tool, state }) => [tool, state]).toSorted()
+      expect(recorded).toEqual([
+        ['counter_read', 'succeeded'],
+        ['fails', 'tool_error'],
+        ['report', 'succeeded'],
+      ])
+    },
+  )
+
+  agentTest(
+    'a tool outside the grant is not offered and cannot be called by name',
+    async (program) => {
+      await follow(program, `@raw mcp__${connectionName}__echo {}`)
+      expect(JSON.stringify(run.model.results())).toMatch(agent.sees.unknownTool)
+      await follow(program, '@call lab:echo {}')
+      const requests = run.model.requests.map(({ body }) => body)
+      const offered = JSON.stringify(requests.map(({ tools }) => tools))
+      expect(offered).not.toContain('Says its arguments')
+      expect(run.model.requests.at(-1)?.decision).toMatchObject({ kind: 'missing' })
+      const server = await run.openSession()
+      expect(await callByName(server, 'echo')).toMatchObject({ error: { code: -32602 } })
+      expect(await callByName(server, 'counter_read')).not.toHaveProperty('error')
+      expect(calls('echo')).toEqual([])
+    },
+  )
+
+  agentTest(
+    'while a call runs nobody before the upstream holds its credential',
+    async (program) => {
+      const { upstream, credential, sallyport } = run
+      const server = await run.openSession()
+      const before = upstream.count('tools/call')
+      upstream.misbehave({ kind: 'hang' }, { tool: 'counter_read', times: 1 })
+      const job = { prompt: '@call lab:counter_read {}', modelUrl: run.model.url, server }
+      const client = await agent.start(program, job)
+      try {
+        await Promise.race([upstream.received('tools/call', before + 1), client.ended])
+        const secrets = { credential, token: server.token }
+        const findings = scanProcesses(client.pid, secrets)
+        const places = findings.map(
+          ({ secret, where, variable }) => `${secret} ${where} ${variable}`,
+        )
+        // The scan sees the session token where it must be, so it would see the credential too.
+        expect(new Set(places)).toEqual(new Set(['token environ SALLYPORT_SESSION_TOKEN']))
+        expect(scanProcesses(sallyport.pid, secrets)).toEqual([])
+        upstream.answerHeld()
+        await client.ended
+        expect(run.model.results()).toEqual([agent.sees.text(String(upstream.state.counter))])
+        expect(scanFiles(client.folder, secrets)).toEqual([])
+        expect(scanFiles(sallyport.dataDir, secrets)).toEqual([])
+        expect(JSON.stringify(run.model.requests)).not.toContain(credential)
+        expect(sallyport.output()).not.toContain(credential)
+        expect(sallyport.output()).not.toContain(server.token)
+      } finally {
+        upstream.answerHeld()
+        await client.remove()
+      }
+    },
+  )
+}
