@@ -18,7 +18,7 @@ export interface LoadJob {
   readonly concurrency: number
   readonly warmMs: number
   readonly measureMs: number
-  /** Roots of the process trees that serve it, by name. */
+  /** Roots of the process trees that serve it, by name; one may be below another. */
   readonly servers: Readonly<Record<string, number>>
 }
 
@@ -113,7 +113,8 @@ interface Snapshot {
 
 function snapshot(job: LoadJob): Snapshot {
   const { user, system } = process.cpuUsage()
-  const servers = Object.entries(job.servers).map(([name, pid]) => [name, usageOf(pid)])
+  const pids = Object.values(job.servers)
+  const servers = Object.entries(job.servers).map(([name, pid]) => [name, usageOf(pid, pids)])
   return {
     at: performance.now(),
     busyMs: machineBusyMs(),

@@ -12,19 +12,17 @@ export interface Usage {
   readonly rssMib: number
 }
 
-export function usageOf(root: number): Usage {
+/** Of the tree below `root`, without those of its descendants that are `others` and what is below them. */
+export function usageOf(root: number, others: readonly number[] = []): Usage {
   let cpuMs = 0
   let rssMib = 0
+  const elsewhere = new Set(others.filter((pid) => pid !== root).flatMap(processTree))
   for (const pid of processTree(root)) {
+    if (elsewhere.has(pid)) continue
     const fields = statFields(pid)
     if (!fields) continue
-    const [user, system, childUser, childSystem] = fields.slice(11, 15).map(Number) as number[] as [
-      number,
-      number,
-      number,
-      number,
-    ]
-    cpuMs += (user + system + childUser + childSystem) * msPerTick
+    // utime, stime, and the same of children that were waited for.
+    cpuMs += fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * msPerTick, 0)
     rssMib += Number(fields[21]) * mibPerPage
   }
   return { cpuMs, rssMib }
