@@ -16,11 +16,13 @@ export interface Agent {
     text(text: string): unknown
     /** Of a result that has text and structure. */
     structure(value: unknown): unknown
-    error(text: string): unknown
+    error(text: unknown): unknown
     /** Of a tool that does not exist for the client. */
     readonly unknownTool: RegExp
   }
 }
+
+const atMostFive = { type: 'object', properties: { by: { type: 'integer', maximum: 5 } } }
 
 export function agentBehaviour(agent: Agent): void {
   let run: GovernedRun
@@ -28,6 +30,10 @@ export function agentBehaviour(agent: Agent): void {
     if (agent.installed.program === undefined) return
     run = await startGovernedRun({
       granted: ['counter_read', 'report', 'fails'],
+      writes: [
+        { tool: 'counter_add', mode: 'write_unattended', limits: { schema: atMostFive } },
+        { tool: 'slow', mode: 'write_with_approval' },
+      ],
       withheld: ['echo'],
     })
   })

@@ -9,7 +9,7 @@ const installed = await findClient('codex')
 const { program = '' } = installed
 const codexTest = test.skipIf(program === '')
 
-const output = (text: string) => [
+const output = (text: unknown) => [
   { type: 'input_text', text: expect.stringMatching(/^Wall time: [\d.]+ seconds\nOutput:$/) },
   { type: 'input_text', text },
 ]

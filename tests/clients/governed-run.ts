@@ -1,5 +1,6 @@
 /** What a client test needs around the client: an upstream with a credential, Sallyport before it, a fake model. */
 import { randomBytes } from 'node:crypto'
+import type { GrantLimits } from '@sallyport/protocol'
 import { connectUpstream, grantTools, publishTools } from '../harness/setup-connection.ts'
 import { type Sallyport, startSallyport } from '../harness/start-sallyport.ts'
 import { type ScriptedTool, startUpstream, type Upstream } from '../upstreams/scripted-upstream.ts'
@@ -19,9 +20,17 @@ export interface GovernedRun {
 
 export const connectionName = 'lab'
 
+export interface WriteGrant {
+  readonly tool: string
+  readonly mode: 'write_unattended' | 'write_with_approval'
+  readonly limits?: GrantLimits
+}
+
 export interface GovernedTools {
   /** Reviewed for reading and granted. */
   readonly granted: readonly string[]
+  /** Reviewed for writing, and granted so. */
+  readonly writes?: readonly WriteGrant[]
   /** Reviewed and published, but in no grant. */
   readonly withheld?: readonly string[]
   /** Instead of what the upstream offers by itself. */
@@ -37,21 +46,23 @@ export async function startGovernedRun(choice: GovernedTools): Promise<GovernedR
   const sallyport = await startSallyport()
   const model = await startFakeModel()
   const name = connectionName
-  const { granted, withheld = [] } = choice
+  const profile = 'clients'
+  const { granted, writes = [], withheld = [] } = choice
   await connectUpstream(sallyport, { name, url: upstream.url, token: credential })
-  await publishTools(sallyport, { name, read: [...granted, ...withheld] })
-  await grantTools(sallyport, { name, url: upstream.url, profile: 'clients', read: granted })
+  const write = writes.map(({ tool }) => tool)
+  await publishTools(sallyport, { name, read: [...granted, ...withheld], write })
+  await grantTools(sallyport, { name, url: upstream.url, profile, read: granted })
+  for (const { tool, mode, limits = {} } of writes) {
+    const grant = { connection: name, tools: tool, mode, limits }
+    await sallyport.api('profile.grant', { name: profile }, grant)
+  }
   return {
     upstream,
     sallyport,
     model,
     credential,
     openSession: async () => {
-      const { id, token, connections } = await sallyport.api(
-        'session.create',
-        {},
-        { profile: 'clients' },
-      )
+      const { id, token, connections } = await sallyport.api('session.create', {}, { profile })
       const endpoint = connections.find((one) => one.name === name)?.endpoint
       if (!endpoint) throw new Error(`the session has no connection ${name}`)
       return { id, name, endpoint, token }
