@@ -11,12 +11,17 @@ export interface SdkServer {
   close(): Promise<void>
 }
 
-/** Tools: `greet {name}` answers in text, `add {by}` counts and answers in text and structure. */
-export async function startSdkServer(options: { readonly port?: number } = {}): Promise<SdkServer> {
+/** Tools: `greet {name}` answers in text, `add {by}` counts and answers in text and structure. With `bearer` it demands one. */
+export async function startSdkServer(
+  options: { readonly port?: number; readonly bearer?: string } = {},
+): Promise<SdkServer> {
   const counter = { value: randomInt(1_000, 1_000_000) }
   const mcp = createMcpHandler(() => build(counter), { legacy: 'reject' })
   const serve = toNodeHandler(mcp)
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const { bearer } = options
+    if (bearer !== undefined && request.headers.authorization !== `Bearer ${bearer}`)
+      return void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end()
     serve(request as Parameters<typeof serve>[0], response).catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {

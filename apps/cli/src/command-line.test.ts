@@ -322,7 +322,7 @@ test.each([
   [['profile', 'grant', 'x', 'docs', '*', '--mode', 'write_unattended']],
   [['profile', 'grant', 'x', 'docs', '*', '--mode', 'read', '--rate', '3']],
   [['profile', 'grant', 'x', 'docs', '*', '--mode', 'read', '--approvers', 'all']],
-  [['session', 'create', '--profile', 'dev']],
+  [['session', 'create', '--isolation', 'external']],
   [['executions', 'list', '--state', 'odd']],
   [['catalog', 'withdraw', 'docs']],
   [['config', 'emacs', '--session', ids.session]],

@@ -1,16 +1,17 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { buildProgram } from './command-line.ts'
 import { runWords } from './testing/run-words.ts'
 import { connection } from './testing/sample-answers.ts'
 import { ScriptedApi } from './testing/scripted-api.ts'
 
-const { PATH = '' } = process.env
+const folder = mkdtempSync(join(tmpdir(), 'sallyport-help-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
 const program = buildProgram([], {
   env: {},
   stdin: process.stdin,
@@ -45,43 +46,34 @@ test('a command without its subcommand shows help and is a usage error', async (
   expect(stderr).toContain('Usage: sallyport catalog')
 })
 
-test('every example works as it stands', { timeout: 60_000 }, async () => {
+test('every example works as it stands', async () => {
   const leaves = paths.filter((path) => commandAt(path).commands.length === 0 && path[0] !== 'up')
   const api = await new ScriptedApi().listen()
-  const folder = mkdtempSync(join(tmpdir(), 'sallyport-help-'))
-  const main = join(import.meta.dirname, 'main.ts')
-  writeFileSync(
-    join(folder, 'sallyport'),
-    `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`,
-    {
-      mode: 0o755,
-    },
-  )
-  for (const name of ['token.txt', 'new.txt']) writeFileSync(join(folder, name), 'secret\n')
   api.answer('connection.show', { ...connection, headerNames: [] })
+  const running = { url: api.url, guestUrl: api.url, pid: process.pid }
+  writeFileSync(join(folder, 'endpoint.json'), JSON.stringify(running))
+  const env = { SALLYPORT_TOKEN: 't', SALLYPORT_DATA: folder }
+  const before = process.cwd()
+  process.chdir(folder)
   try {
+    for (const name of ['token.txt', 'new.txt']) writeFileSync(name, 'secret\n')
     for (const path of leaves) {
       const [, example = ''] = /^Example:\n {2}\$ (.*)$/m.exec(await helpOf(path)) ?? []
       expect(example, path.join(' ')).toMatch(new RegExp(`^sallyport ${path.join(' ')}`))
-      const child = spawn('sh', ['-c', example], {
-        cwd: folder,
-        env: {
-          PATH: `${folder}:${PATH}`,
-          NODE_COMPILE_CACHE: join(folder, 'cache'),
-          HOME: folder,
-          SALLYPORT_URL: api.url,
-          SALLYPORT_TOKEN: 't',
-        },
-        stdio: 'ignore',
-      })
-      const [code] = await once(child, 'close')
-      expect([example, code]).toEqual([example, 0])
+      const { code, stderr } = await runWords(wordsOf(example), { env })
+      expect({ example, code, stderr }).toEqual({ example, code: 0, stderr: '' })
     }
   } finally {
+    process.chdir(before)
     await api.close()
-    rmSync(folder, { recursive: true })
   }
 })
+
+/** As a shell splits them, without the first. */
+function wordsOf(line: string): string[] {
+  const script = `set -- ${line}; shift; printf '%s\\n' "$@"`
+  return execFileSync('sh', ['-c', script]).toString().trimEnd().split('\n')
+}
 
 function commandAt(path: readonly string[]): Command {
   return path.reduce<Command>(

@@ -19,7 +19,7 @@ export function addSessionCommands(program: Command, world: World): void {
     .addOption(
       new Option('--isolation <class>', 'what separates the guest')
         .choices(isolationClasses)
-        .makeOptionMandatory(),
+        .default('external'),
     )
     .option('--label <text>', 'note for people')
     .option('--owner <name>', 'person it belongs to (default: you)')
