@@ -45,10 +45,9 @@ async function main(): Promise<void> {
   const unattended = ['--mode', 'write-unattended', '--yes']
   await sallyport.run('profile', 'grant', 'demo', 'modern', 'add', ...unattended)
   const create = ['session', 'create', '--profile', 'demo', '--isolation', 'external']
-  const session = await sallyport.ask(...create, '--token-file', 'session.token')
-  say(
-    `  ${session['id']} at ${session['endpoint']}; its token is in a file that only its owner reads`,
-  )
+  const asked = sallyport.ask<Answer<'session.create'>>(...create, '--token-file', 'session.token')
+  const { id, endpoint } = await asked
+  say(`  ${id} at ${endpoint}; its token is in a file that only its owner reads`)
 
   if (flags['break-upstream']) await stopServers()
   title('An agent calls')

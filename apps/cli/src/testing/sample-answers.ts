@@ -16,7 +16,7 @@ export const ids = {
 const at = '2026-11-30T12:00:00.123Z'
 const digest = `sha256:${'a'.repeat(64)}`
 
-export const user = {
+const user = {
   id: ids.user,
   name: 'ada',
   role: 'admin',
@@ -24,7 +24,7 @@ export const user = {
   createdAt: at,
 } as const
 
-export const token = {
+const token = {
   id: ids.token,
   state: 'active',
   userId: ids.user,
@@ -73,7 +73,7 @@ const searchTool: Answer<'catalog.show'>['tools'][number] = {
   refusedBecause: null,
 }
 
-export const catalog: Answer<'catalog.show'> = {
+const catalog: Answer<'catalog.show'> = {
   id: ids.catalog,
   state: 'in_review',
   connection: 'docs',
@@ -105,7 +105,7 @@ export const catalog: Answer<'catalog.show'> = {
   ],
 }
 
-export const grant: Answer<'profile.grant'>['items'][number] = {
+const grant: Answer<'profile.grant'>['items'][number] = {
   id: ids.grant,
   state: 'active',
   profileId: ids.profile,
@@ -119,7 +119,7 @@ export const grant: Answer<'profile.grant'>['items'][number] = {
   createdAt: at,
 }
 
-export const profile: Answer<'profile.show'> = {
+const profile: Answer<'profile.show'> = {
   id: ids.profile,
   name: 'dev',
   state: 'active',
@@ -151,7 +151,7 @@ const unavailable = [
   },
 ]
 
-export const session: Answer<'session.show'> = {
+const session: Answer<'session.show'> = {
   id: ids.session,
   state: 'open',
   profile: 'dev',
@@ -179,7 +179,7 @@ export const session: Answer<'session.show'> = {
 
 export const sessionToken = 'sessionTokenThatOnlyTheSandboxMayKnow0123456'
 
-export const sessionCreated: Answer<'session.create'> = {
+const sessionCreated: Answer<'session.create'> = {
   id: ids.session,
   state: 'open',
   endpoint,
@@ -188,7 +188,7 @@ export const sessionCreated: Answer<'session.create'> = {
   unavailable,
 }
 
-export const execution: Answer<'execution.show'> = {
+const execution: Answer<'execution.show'> = {
   id: ids.execution,
   state: 'succeeded',
   sessionId: ids.session,
