@@ -1,0 +1,125 @@
+/** One HTTP request, written at most once, and its answer as it streams in. */
+import { type ErrorCode, SallyportError } from '@sallyport/protocol'
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../clock.ts'
+import { failureCode } from '../dialer/failure-code.ts'
+
+export type ResponseHeaders = Parameters<
+  NonNullable<Dispatcher.DispatchHandler['onResponseStart']>
+>[2]
+
+export interface HttpRequest {
+  readonly method: 'POST' | 'GET' | 'DELETE'
+  readonly path: string
+  /** Name, value, name, value. */
+  readonly headers: string[]
+  readonly body?: Uint8Array
+}
+
+/** Hears the answer. What it throws ends the exchange and becomes its failure. */
+export interface Listener {
+  /** The last act before the first byte. What it throws keeps the request from leaving. */
+  before?(): void
+  head(status: number, headers: ResponseHeaders): void
+  data(chunk: Buffer): void
+}
+
+export interface ExchangeOptions {
+  readonly request: HttpRequest
+  readonly listener: Listener
+  readonly clock: Clock
+  /** From the first byte of the request to the last of the answer; left out: as long as it lasts. */
+  readonly totalMs?: number
+}
+
+/** What undici's connections take; ours hand one out. */
+export interface Connection {
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean
+}
+
+export class Exchange implements Dispatcher.DispatchHandler {
+  /** Resolves when the answer is complete. Rejects with SallyportError. */
+  readonly ended: Promise<void>
+  readonly #options: ExchangeOptions
+  #resolve: () => void = () => {}
+  #reject: (error: SallyportError) => void = () => {}
+  #controller: Dispatcher.DispatchController | undefined
+  #stopped: SallyportError | undefined
+  #done: () => void = () => {}
+  #cancelTimer: () => void = () => {}
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+    this.ended = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  /** `done` is called when the connection can serve another request. */
+  start(connection: Connection, done: () => void): void {
+    this.#done = done
+    if (this.#stopped) {
+      this.#finish(this.#stopped)
+      return
+    }
+    const { method, path, headers, body } = this.#options.request
+    connection.dispatch({ method, path, headers, body: body ?? null }, this)
+  }
+
+  /** Ends it: before the first byte nothing is sent; after it, the connection is closed. */
+  stop(code: ErrorCode): void {
+    if (this.#stopped) return
+    this.#stopped = new SallyportError(code)
+    this.#controller?.abort(this.#stopped)
+    this.#reject(this.#stopped)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // The library may offer a request again after it lost its connection; one that left is not sent twice.
+    if (this.#controller) throw new SallyportError('upstream_unreachable')
+    if (this.#stopped) throw this.#stopped
+    this.#options.listener.before?.()
+    this.#controller = controller
+    const { clock, totalMs } = this.#options
+    if (totalMs !== undefined)
+      this.#cancelTimer = clock.after(totalMs, () => this.stop('upstream_timeout'))
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: ResponseHeaders,
+  ): void {
+    if (status < 200) return
+    const encoding = headers['content-encoding']
+    // We ask for none; an answer that unpacks to any size has no limit that could be counted here.
+    if (encoding !== undefined && encoding !== 'identity')
+      throw new SallyportError('upstream_protocol')
+    this.#options.listener.head(status, headers)
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#options.listener.data(chunk)
+  }
+
+  onResponseEnd(): void {
+    this.#finish()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, thrown: Error): void {
+    const code = failureCode(thrown)
+    this.#finish(
+      thrown instanceof SallyportError ? thrown : new SallyportError(code, { cause: thrown }),
+    )
+  }
+
+  #finish(error?: SallyportError): void {
+    this.#cancelTimer()
+    const done = this.#done
+    this.#done = () => {}
+    done()
+    if (error) this.#reject(error)
+    else this.#resolve()
+  }
+}

@@ -1,0 +1,150 @@
+/** Reads one JSON-RPC message from bytes as they stream in. What is over its limit is counted and digested, not kept. */
+import { createHash, type Hash } from 'node:crypto'
+import { SallyportError } from '@sallyport/protocol'
+import { type Digest, digestBytes } from '@sallyport/protocol/node'
+import { MemberScanner, type MemberSink } from './member-scanner.ts'
+
+/** The bytes of `result` or `error`, exactly as they came. */
+export interface Payload {
+  /** Undefined when they were over the limit. */
+  readonly raw: Buffer | undefined
+  readonly bytes: number
+  readonly digest: Digest
+}
+
+export interface Message {
+  /** Undefined for a notification. */
+  readonly id: unknown
+  readonly method: string | undefined
+  readonly params: unknown
+  readonly result: Payload | undefined
+  readonly error: Payload | undefined
+  /** The deepest nesting inside the message. */
+  readonly deepest: number
+}
+
+/** Ids, method names and the parameters of what a server may say beside an answer. */
+const smallLimit = 65_536
+const known = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
+
+export class MessageReader {
+  readonly #limit: number
+  #scanner: MemberScanner
+  #members = new Map<string, Collected>()
+  #current: Collected | undefined
+
+  /** `limit`: bytes of a result or an error that are kept. */
+  constructor(limit: number) {
+    this.#limit = limit
+    this.#scanner = new MemberScanner(this.#sink)
+  }
+
+  /** Throws `upstream_protocol`. */
+  push(part: Buffer): void {
+    this.#scanner.push(part)
+  }
+
+  /** The message, and begins the next. Throws `upstream_protocol` for what is no message. */
+  end(): Message {
+    this.#scanner.finish()
+    const members = this.#members
+    const deepest = this.#scanner.deepest
+    this.#members = new Map()
+    this.#scanner = new MemberScanner(this.#sink)
+    if (members.get('jsonrpc')?.json() !== '2.0') fail()
+    const method = members.get('method')?.json()
+    if (method !== undefined && typeof method !== 'string') fail()
+    return {
+      id: members.get('id')?.json(),
+      method,
+      params: members.get('params')?.jsonIfSmall(),
+      result: members.get('result')?.payload(),
+      error: members.get('error')?.payload(),
+      deepest,
+    }
+  }
+
+  readonly #sink: MemberSink = {
+    value: (name, part) => {
+      if (!known.has(name)) return
+      this.#current ??= this.#begin(name)
+      this.#current.add(part)
+    },
+    end: () => {
+      this.#current = undefined
+    },
+  }
+
+  /** Two members of one name are two messages, depending on the reader. */
+  #begin(name: string): Collected {
+    if (this.#members.has(name)) fail()
+    const isPayload = name === 'result' || name === 'error'
+    const collected = new Collected(isPayload ? this.#limit : smallLimit)
+    this.#members.set(name, collected)
+    return collected
+  }
+}
+
+class Collected {
+  readonly #limit: number
+  #parts: Buffer[] = []
+  #bytes = 0
+  /** Set once over the limit. */
+  #hash: Hash | undefined
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(part: Buffer): void {
+    this.#bytes += part.length
+    if (this.#hash) {
+      this.#hash.update(part)
+      return
+    }
+    this.#parts.push(part)
+    if (this.#bytes <= this.#limit) return
+    this.#hash = createHash('sha256')
+    for (const kept of this.#parts) this.#hash.update(kept)
+    this.#parts = []
+  }
+
+  json(): unknown {
+    if (this.#hash) fail()
+    try {
+      return JSON.parse(this.#whole().toString())
+    } catch {
+      return fail()
+    }
+  }
+
+  jsonIfSmall(): unknown {
+    return this.#hash ? undefined : this.json()
+  }
+
+  payload(): Payload {
+    if (this.#hash) {
+      const digest = `sha256:${this.#hash.digest('hex')}` as Digest
+      return { raw: undefined, bytes: this.#bytes, digest }
+    }
+    const raw = trim(this.#whole())
+    return { raw, bytes: raw.length, digest: digestBytes(raw) }
+  }
+
+  #whole(): Buffer {
+    return this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts)
+  }
+}
+
+/** Without the whitespace around the value. */
+function trim(bytes: Buffer): Buffer {
+  let start = 0
+  let end = bytes.length
+  while (start < end && (bytes[start] as number) <= 32) start++
+  while (end > start && (bytes[end - 1] as number) <= 32) end--
+  return bytes.subarray(start, end)
+}
+
+function fail(): never {
+  throw new SallyportError('upstream_protocol')
+}
