@@ -1,0 +1,66 @@
+/** The door of the endpoint: what a request must be before a byte of its body is read. Checks come in this order. */
+import type { IncomingMessage } from 'node:http'
+import type { Session, SessionReads, Toolsets } from '@sallyport/core'
+import { digestBytes } from '@sallyport/protocol/node'
+import { bearerToken, connectionOf, isOwnRequest } from './access.ts'
+import { type Refusal, refusalOf } from './answer.ts'
+import { isLegacyStream } from './listen.ts'
+import type { SessionTraffic, Traffics } from './session-traffic.ts'
+
+export interface Admitted {
+  readonly session: Session
+  readonly traffic: SessionTraffic
+  readonly connection: string | null
+}
+
+export interface AdmitDeps {
+  readonly sessions: Pick<SessionReads, 'byTokenHash'>
+  readonly toolsets: Toolsets
+  readonly traffics: Traffics
+  readonly hosts: () => ReadonlySet<string>
+  readonly isClosing: () => boolean
+}
+
+export async function admit(req: IncomingMessage, deps: AdmitDeps): Promise<Admitted | Refusal> {
+  if (!isOwnRequest(req.headers, deps.hosts())) return foreign
+  const token = bearerToken(req.headers.authorization)
+  if (token === undefined) return unauthorized
+  const session = await deps.sessions.byTokenHash(digestBytes(token))
+  if (!session || session.state === 'ended') return unauthorized
+  if (session.state !== 'open') return refusalOf('session_not_open')
+  if (deps.isClosing()) return refusalOf('shutting_down', { 'retry-after': '1' })
+  const traffic = deps.traffics.of(session.id)
+  if (!traffic.connect(req.socket)) return refusalOf('too_many', { 'retry-after': '1' })
+  const connection = connectionOf(req.url)
+  if (connection === undefined) return refusalOf('not_found')
+  if (connection !== null && !(await knows(session, connection, deps.toolsets)))
+    return refusalOf('not_found')
+  if (!isServed(req))
+    return { ...refusalOf('bad_request'), status: 405, headers: { allow: 'POST' } }
+  const wait = traffic.request()
+  if (wait > 0) return refusalOf('too_many', { 'retry-after': String(wait) })
+  return { session, traffic, connection }
+}
+
+const foreign: Refusal = {
+  status: 403,
+  code: null,
+  message: 'This Host or Origin is not served here.\n',
+}
+
+const unauthorized = refusalOf('not_authenticated', {
+  'www-authenticate': 'Bearer realm="sallyport"',
+})
+
+/** Also a connection that is granted but could not be bound: its list is empty, its harness starts. */
+async function knows(session: Session, name: string, toolsets: Toolsets): Promise<boolean> {
+  if (session.unavailable.some(({ connection }) => connection === name)) return true
+  const { tools } = await toolsets.of(session)
+  return tools.some(({ binding }) => binding.connectionName === name)
+}
+
+function isServed(req: IncomingMessage): boolean {
+  if (req.method === 'POST') return true
+  if (req.method === 'GET') return isLegacyStream(req)
+  return req.method === 'DELETE' && req.headers['mcp-session-id'] !== undefined
+}

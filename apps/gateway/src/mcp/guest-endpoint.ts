@@ -1,0 +1,135 @@
+/**
+ * The guest endpoint: `/mcp` and `/mcp/<connection>` for one session's harness, in both protocol eras (which is which:
+ * era.ts), written by hand on node:http because every call passes here. It authenticates and frames; it decides nothing.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Calls, SessionReads, Toolsets } from '@sallyport/core'
+import { type SessionId, toSallyportError } from '@sallyport/protocol'
+import { admit } from './admit.ts'
+import { refusalOf, refuseUnread } from './answer.ts'
+import { serveLegacySession } from './legacy-session.ts'
+import { mcpSessionIds } from './mcp-session-id.ts'
+import { readBody } from './read-body.ts'
+import { type ReceiveDeps, receive } from './receive.ts'
+import { type GuestLimits, Traffics } from './session-traffic.ts'
+import { defaultTiming, type Timing } from './timing.ts'
+import { ToolList } from './tool-list.ts'
+
+export interface GuestEndpointOptions {
+  readonly sessions: Pick<SessionReads, 'byTokenHash'>
+  readonly toolsets: Toolsets
+  readonly calls: Calls
+  /** Asked for each request, so that a changed setting holds at once. */
+  readonly settings: () => GuestLimits
+  /** At least 32 bytes, the same on every gateway of a deployment and after a restart. */
+  readonly macKey: Uint8Array
+  /** Values of `Host` that are ours (`ownHosts`). */
+  readonly hosts: () => ReadonlySet<string>
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly random: (size: number) => Uint8Array
+  /** Told what went wrong inside; the guest learns a code. */
+  readonly report: (error: unknown, where: string) => void
+  readonly release: string
+  readonly timing?: Partial<Timing>
+}
+
+export interface GuestEndpoint {
+  /** For the `request` and `checkContinue` events of a server made with `guestServerOptions`. Never throws. */
+  handle(req: IncomingMessage, res: ServerResponse): void
+  /** Tells the open streams of these sessions that their list of tools changed. */
+  toolsChanged(sessions: readonly SessionId[] | 'all'): void
+  /** Ends the open streams of sessions that ended; their tokens are refused by their rows. */
+  sessionsEnded(sessions: readonly SessionId[]): void
+  /** Refuses new requests, ends streams, and resolves when the last answer has left or its time is over. */
+  close(): Promise<void>
+}
+
+export function createGuestEndpoint(options: GuestEndpointOptions): GuestEndpoint {
+  return new Endpoint(options)
+}
+
+const sweepMs = 60_000
+
+class Endpoint implements GuestEndpoint {
+  readonly #options: GuestEndpointOptions
+  readonly #deps: ReceiveDeps
+  readonly #traffics: Traffics
+  readonly #open = new Set<ServerResponse>()
+  readonly #sweep: NodeJS.Timeout
+  #isClosing = false
+  #onIdle: () => void = () => {}
+
+  constructor(options: GuestEndpointOptions) {
+    const { settings, now, macKey, random, sessions } = options
+    this.#options = options
+    this.#traffics = new Traffics(settings, now)
+    this.#deps = {
+      ...options,
+      timing: { ...defaultTiming, ...options.timing },
+      ids: mcpSessionIds(macKey, random),
+      list: new ToolList(),
+      isStillOpen: async ({ tokenHash }) =>
+        (await sessions.byTokenHash(tokenHash))?.state === 'open',
+    }
+    this.#sweep = setInterval(() => this.#traffics.sweep(), sweepMs)
+    this.#sweep.unref()
+  }
+
+  handle(req: IncomingMessage, res: ServerResponse): void {
+    this.#open.add(res)
+    res.once('close', () => {
+      this.#open.delete(res)
+      if (this.#open.size === 0) this.#onIdle()
+    })
+    this.#serve(req, res).catch((thrown) => {
+      this.#options.report(thrown, 'guest endpoint')
+      refuseUnread(req, res, refusalOf(toSallyportError(thrown).code), this.#deps.timing)
+    })
+  }
+
+  toolsChanged(sessions: readonly SessionId[] | 'all'): void {
+    for (const stream of this.#traffics.streams(sessions)) stream.changed()
+  }
+
+  sessionsEnded(sessions: readonly SessionId[]): void {
+    for (const stream of this.#traffics.streams(sessions)) stream.end()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    clearInterval(this.#sweep)
+    for (const stream of this.#traffics.streams('all')) stream.end()
+    if (this.#open.size === 0) return
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(resolve, this.#deps.timing.closeMs)
+      this.#onIdle = () => {
+        clearTimeout(late)
+        resolve()
+      }
+    })
+    for (const res of this.#open) res.destroy()
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { sessions, toolsets, hosts, settings } = this.#options
+    const traffics = this.#traffics
+    const isClosing = () => this.#isClosing
+    const admitted = await admit(req, { sessions, toolsets, hosts, traffics, isClosing })
+    const { timing } = this.#deps
+    if ('status' in admitted) return refuseUnread(req, res, admitted, timing)
+    if (req.method !== 'POST') return serveLegacySession(req, res, admitted, this.#deps)
+    if (req.headers.expect !== undefined) res.writeContinue()
+    const body = await readBody(req, settings().bodyLimitBytes, admitted.traffic.bodies)
+    switch (body.kind) {
+      case 'gone':
+        return
+      case 'too_large':
+        return refuseUnread(req, res, refusalOf('too_large'), timing)
+      case 'too_many':
+        return refuseUnread(req, res, refusalOf('too_many', { 'retry-after': '1' }), timing)
+      case 'read':
+        return receive(req, res, admitted, body.bytes, this.#deps)
+    }
+  }
+}
