@@ -19,7 +19,7 @@ import {
   type ProgressHead,
   type ResultHead,
 } from '@sallyport/protocol/node'
-import type { Execution } from '../execution/execution.ts'
+import type { Execution, ExecutionState } from '../execution/execution.ts'
 import type { Settlement } from '../execution/execution-store.ts'
 import type { Reads } from '../store.ts'
 import { refusedRow } from './barrier.ts'
@@ -48,7 +48,11 @@ export interface CallDeskDeps {
   readonly gateway: InstanceId
   readonly report: (error: unknown, where: string) => void
   /** Told once for each call that ends, whoever ended it. */
-  readonly measure?: (outcome: { state: string; code: ErrorCode | null; ms: number }) => void
+  readonly measure?: (outcome: {
+    state: ExecutionState
+    code: ErrorCode | null
+    ms: number
+  }) => void
 }
 
 export class CallDesk implements Calls {
@@ -230,7 +234,7 @@ export class CallDesk implements Calls {
     this.#measure('refused', code, row.arrivedAt)
   }
 
-  #measure(state: string, code: ErrorCode | null, arrivedAt: number): void {
+  #measure(state: ExecutionState, code: ErrorCode | null, arrivedAt: number): void {
     this.#deps.measure?.({ state, code, ms: this.#deps.now() - arrivedAt })
   }
 

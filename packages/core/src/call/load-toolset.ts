@@ -1,13 +1,18 @@
 /** Builds toolsets from bindings and keeps them: bindings, catalogs and grants never change, so what is kept stays true. */
 import {
   type CatalogId,
-  type GrantLimits,
   SallyportError,
   type SessionId,
 } from '@sallyport/protocol'
 import type { Binding } from '../binding/binding.ts'
 import type { CatalogTool } from '../catalog/catalog.ts'
-import { effectiveArguments } from '../schema/arguments.ts'
+import type { Grant } from '../grant/grant.ts'
+import {
+  approvedArgumentByteLimit,
+  argumentByteLimit,
+  argumentRules,
+  effectiveArguments,
+} from '../schema/arguments.ts'
 import type { SchemaCache } from '../schema/cache.ts'
 import { paramHeaders } from '../schema/param-headers.ts'
 import { shownSchema } from '../schema/shown.ts'
@@ -43,7 +48,7 @@ export function createToolsets(reads: Reads, schemas: SchemaCache, now: () => nu
         const tool = (await catalogTools(binding.catalogId)).get(binding.tool)
         const grant = await reads.grants.get(binding.grantId)
         if (!tool || !grant) throw new SallyportError('row_unreadable')
-        return define(tool, grant.limits, schemas)
+        return define(tool, grant, schemas)
       },
     )
 
@@ -79,7 +84,7 @@ function remember<K, V>(
   load: () => Promise<V>,
 ): Promise<V> {
   const found = kept.get(key)
-  if (found) {
+  if (found !== undefined) {
     kept.delete(key)
     kept.set(key, found)
     return found
@@ -113,9 +118,18 @@ function toolsetOf(tools: readonly BoundTool[]): Toolset {
   }
 }
 
-function define(tool: CatalogTool, limits: GrantLimits, schemas: SchemaCache): Definition {
+function define(
+  tool: CatalogTool,
+  { limits, mode }: Pick<Grant, 'limits' | 'mode'>,
+  schemas: SchemaCache,
+): Definition {
   const overlays = limits.schema === undefined ? [] : [limits.schema]
   const fixed = limits.fixed ?? {}
+  const byteLimit = mode === 'write_with_approval' ? approvedArgumentByteLimit : argumentByteLimit
+  const rules = argumentRules(
+    { catalogRoot: tool.inputSchema, overlays, fixed, byteLimit },
+    schemas,
+  )
   const shown = shownSchema(tool.inputSchema, overlays, Object.keys(fixed))
   const headers = paramHeaders(tool.inputSchema)
   const told = [tool.description, ...shown.told].filter((text) => text !== null && text !== '')
@@ -127,14 +141,7 @@ function define(tool: CatalogTool, limits: GrantLimits, schemas: SchemaCache): D
     annotations: tool.annotations,
     grantLimits: limits,
     paramHeaders: headers.ok ? headers.headers : [],
-    effective: (argumentsText) =>
-      effectiveArguments({
-        argumentsText,
-        catalogRoot: tool.inputSchema,
-        overlays,
-        fixed,
-        schemas,
-      }),
+    effective: (argumentsText) => effectiveArguments({ argumentsText, ...rules }),
   }
 }
 

@@ -1,0 +1,84 @@
+/** `sallyport up`. Prints where it serves, serves until a signal, ends with 0. */
+import { errors, release, toSallyportError } from '@sallyport/protocol'
+import pino from 'pino'
+import { startGateway } from './start/gateway.ts'
+import { parseUpOptions, type UpOptions, UsageError, usage } from './start/options.ts'
+
+const log = pino(
+  { level: process.env['SALLYPORT_LOG'] ?? 'warn', base: { pid: process.pid } },
+  pino.destination({ fd: 2, sync: true }),
+)
+
+function fail(thrown: unknown): never {
+  if (thrown instanceof UsageError) {
+    process.stderr.write(`usage: ${thrown.message}. Try: sallyport up --help\n`)
+    process.exit(2)
+  }
+  const { code, cause } = toSallyportError(thrown)
+  log.error({ code, cause: String(cause) }, 'not started')
+  const { text, who } = errors[code]
+  process.stderr.write(`${code}: ${text} — who can act: ${who}.\n`)
+  process.exit(1)
+}
+
+function announce(options: UpOptions, ready: { url: string; guestUrl: string; tokenFile: string }) {
+  if (options.json) {
+    const { url, guestUrl, tokenFile } = ready
+    const event = {
+      event: 'ready',
+      url,
+      guestUrl,
+      adminTokenFile: tokenFile,
+      pid: process.pid,
+      release,
+    }
+    process.stdout.write(`${JSON.stringify(event)}\n`)
+    return
+  }
+  process.stdout.write(`Sallyport ${release} is ready.
+
+  control API      ${ready.url}
+  guest endpoint   ${ready.guestUrl}/mcp
+  your token       ${ready.tokenFile}
+
+Next, in another terminal:
+
+  npx sallyport connection add NAME https://mcp.example.com/mcp --bearer-file FILE
+  npx sallyport catalog discover NAME
+  npx sallyport catalog review NAME --include '*' --read 'get_*'
+`)
+}
+
+async function main(): Promise<void> {
+  const args = process.argv.slice(2)
+  const options = parseUpOptions(args[0] === 'up' ? args.slice(1) : args, process.env)
+  if (!options) {
+    process.stdout.write(usage)
+    return
+  }
+  const gateway = await startGateway(options, log, (error) => {
+    // Nothing may be confirmed any more: better not to run than to promise what is not kept.
+    log.fatal({ error: String(error) }, 'the database failed')
+    process.exit(1)
+  })
+  let isStopping = false
+  const stop = (): void => {
+    if (isStopping) return
+    isStopping = true
+    gateway.stop().then(() => process.exit(0), fail)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
+  // The launcher that started us is gone, perhaps killed.
+  process.on('disconnect', stop)
+  announce(options, {
+    url: gateway.url,
+    guestUrl: gateway.guestUrl,
+    tokenFile: gateway.adminTokenFile,
+  })
+}
+
+process.on('unhandledRejection', (error) => {
+  log.fatal({ error: error instanceof Error ? error.stack : String(error) }, 'unhandled rejection')
+  process.exit(1)
+})
+main().catch(fail)

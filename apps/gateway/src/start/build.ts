@@ -1,0 +1,2 @@
+/** Tells which build of a release this is. */
+export const build = process.env['SALLYPORT_BUILD'] ?? 'source'

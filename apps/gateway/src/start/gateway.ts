@@ -1,0 +1,202 @@
+/** The composition root: everything is made here, in the order in which it may fail, and ended in the reverse order. */
+import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { access, constants } from 'node:fs/promises'
+import { createToolsets, SchemaCache, type Settings, type Toolsets } from '@sallyport/core'
+import { type InstanceId, idSource, release, SallyportError } from '@sallyport/protocol'
+import { adminTokenFile, endpointFile } from '@sallyport/protocol/node'
+import type { ApiDeps } from '../api/api-deps.ts'
+import { createControlApi } from '../api/control-api.ts'
+import { writeDurably } from '../files/write-durably.ts'
+import { ownHosts } from '../http/allowed-hosts.ts'
+import { createGuestEndpoint, type GuestEndpoint } from '../mcp/guest-endpoint.ts'
+import type { GuestLimits } from '../mcp/session-traffic.ts'
+import { createMetrics, type Metrics } from '../metrics.ts'
+import type { Log } from '../worker/log.ts'
+import { build } from './build.ts'
+import { startChores } from './chores.ts'
+import { type Doors, destinationsBeside, openDoors } from './doors.ts'
+import { type Foundations, layFoundations } from './foundations.ts'
+import type { UpOptions } from './options.ts'
+import { ToolWatch } from './tool-watch.ts'
+import { Undo } from './undo.ts'
+import { createWorkerSide, type WorkerSide } from './worker-side.ts'
+
+export interface RunningGateway {
+  readonly url: string
+  readonly guestUrl: string
+  readonly adminTokenFile: string
+  /** Finishes or records what is in flight, ends the worker, closes everything. */
+  stop(): Promise<void>
+}
+
+/** What every part below is made from. */
+interface Parts {
+  readonly options: UpOptions
+  readonly log: Log
+  readonly ids: ReturnType<typeof idSource>
+  readonly instance: InstanceId
+  readonly startedAt: number
+  readonly foundations: Foundations
+  readonly doors: Doors
+  readonly metrics: Metrics
+  readonly toolsets: Toolsets
+  readonly workerSide: WorkerSide
+}
+
+const random = (size: number): Buffer => randomBytes(size)
+const drainMs = 8_000
+const closeMs = 2_000
+
+/** Rejects with a SallyportError that says what is wrong; then nothing of it is left running. */
+export async function startGateway(
+  options: UpOptions,
+  log: Log,
+  onFatal: (error: unknown) => void,
+): Promise<RunningGateway> {
+  const undo = new Undo()
+  try {
+    return await compose(options, log, onFatal, undo)
+  } catch (thrown) {
+    await undo.run()
+    throw thrown
+  }
+}
+
+async function compose(
+  options: UpOptions,
+  log: Log,
+  onFatal: (error: unknown) => void,
+  undo: Undo,
+): Promise<RunningGateway> {
+  const ids = idSource(Date.now, random)
+  const instance = ids('instance')
+  const startedAt = Date.now()
+  const foundations = await layFoundations(options, { ids, log, onFatal, undo })
+  const { store, settings } = foundations
+  const doors = await openDoors(options, undo)
+  const metrics = createMetrics()
+  const toolsets = createToolsets(store, new SchemaCache(), Date.now)
+  const observed = (): void => watch.look()
+  const side = { foundations, doors, ids, instance, metrics, log, observed }
+  const workerSide = createWorkerSide(options, side)
+  const parts = { ...side, options, startedAt, toolsets, workerSide }
+  const endpoint = createEndpoint(parts)
+  const watch = new ToolWatch(store, toolsets, endpoint)
+  const handleControl = createControlApi(apiDeps(parts))
+
+  await workerSide.start(undo)
+  const { path } = workerSide
+  const chores = await startChores({
+    store,
+    path,
+    settings,
+    watch,
+    endpoint,
+    instance,
+    startedAt,
+    log,
+  })
+  undo.push(() => chores.stop())
+  doors.serve(
+    (req, res) => {
+      handleControl(req, res)
+      // Whatever a change of authority took away, open streams are told of at once.
+      if (req.method !== 'GET') res.once('finish', () => watch.look())
+    },
+    (req, res) => endpoint.handle(req, res),
+  )
+  const url = options.publicUrl ?? doors.control.url
+  const running = { url: doors.control.url, guestUrl: doors.guest.url, pid: process.pid }
+  writeDurably(endpointFile(options.dataDir), `${JSON.stringify(running)}\n`)
+  undo.push(() => rmSync(endpointFile(options.dataDir), { force: true }))
+  return {
+    url,
+    guestUrl: doors.guest.url,
+    adminTokenFile: adminTokenFile(options.dataDir),
+    stop: () => stop(parts, endpoint, chores, undo),
+  }
+}
+
+async function stop(
+  { log, workerSide, doors, foundations, instance }: Parts,
+  endpoint: GuestEndpoint,
+  chores: { stop(): Promise<void> },
+  undo: Undo,
+): Promise<void> {
+  const { path, supervisor } = workerSide
+  log.info({ inFlight: path.desk.inFlight }, 'stopping')
+  await Promise.all([path.desk.drain(drainMs), endpoint.close(), doors.control.close(closeMs)])
+  await doors.guest.close(closeMs)
+  await chores.stop()
+  // What is still in flight is answered by the worker as it ends, or becomes uncertain because it has ended.
+  await supervisor.stop()
+  await path.recovery.round()
+  await path.group.drained()
+  await foundations.store.transact((tx) => tx.instances.end(instance))
+  await undo.run()
+  log.info({}, 'stopped')
+}
+
+function createEndpoint({
+  options,
+  log,
+  foundations,
+  doors,
+  toolsets,
+  workerSide,
+}: Parts): GuestEndpoint {
+  const { store, settings, sessionKey } = foundations
+  const { host, publicUrl } = options
+  return createGuestEndpoint({
+    sessions: store.sessions,
+    toolsets,
+    calls: workerSide.path.desk,
+    settings: () => guestLimits(settings),
+    macKey: sessionKey,
+    hosts: () => ownHosts({ host, port: doors.guest.port, publicUrl }),
+    now: Date.now,
+    random,
+    report: (error, where) => log.error({ where, error: String(error) }, 'guest endpoint'),
+    release,
+  })
+}
+
+function guestLimits(settings: Settings): GuestLimits {
+  const values = settings.current()
+  return {
+    bodyLimitBytes: values.guestBodyLimitBytes,
+    maxCallsPerSession: values.maxCallsPerSession,
+    requestsPerMinute: values.requestsPerMinutePerSession,
+  }
+}
+
+function apiDeps(parts: Parts): ApiDeps {
+  const { options, log, ids, instance, startedAt, foundations, doors, metrics, toolsets } = parts
+  const { host, publicUrl, dataDir } = options
+  return {
+    store: foundations.store,
+    settings: foundations.settings,
+    ids,
+    random,
+    now: Date.now,
+    log,
+    metrics,
+    toolsets,
+    inFlight: parts.workerSide.path.desk,
+    worker: parts.workerSide.admin,
+    destinations: destinationsBeside(doors, options),
+    guestUrl: () => doors.guest.url,
+    listener: () => ({ host, port: doors.control.port, publicUrl }),
+    checkDataFolder: () => checkWritable(dataDir),
+    self: { release, build, instance, startedAt },
+  }
+}
+
+async function checkWritable(dataDir: string): Promise<void> {
+  try {
+    await access(dataDir, constants.W_OK)
+  } catch (cause) {
+    throw new SallyportError('data_not_writable', { cause })
+  }
+}
