@@ -50,7 +50,7 @@ function nextStep(entry: ErrorEntry): string {
     case 'nobody':
       return again
     case 'owner':
-      return `${again} Tell the user: the owner of the connection can change it.`
+      return `${again} Tell the user: the owner can change it.`
     case 'administrator':
       return `${again} Tell the user: an administrator can change it.`
     case 'operator':

@@ -36,7 +36,7 @@ export interface GuestEndpointOptions {
 
 export interface GuestEndpoint {
   /** For the `request` and `checkContinue` events of a server made with `guestServerOptions`. Never throws. */
-  handle(req: IncomingMessage, res: ServerResponse): void
+  readonly handle: (req: IncomingMessage, res: ServerResponse) => void
   /** Tells the open streams of these sessions that their list of tools changed. */
   toolsChanged(sessions: readonly SessionId[] | 'all'): void
   /** Ends the open streams of sessions that ended; their tokens are refused by their rows. */
@@ -76,7 +76,7 @@ class Endpoint implements GuestEndpoint {
     this.#sweep.unref()
   }
 
-  handle(req: IncomingMessage, res: ServerResponse): void {
+  readonly handle = (req: IncomingMessage, res: ServerResponse): void => {
     this.#open.add(res)
     res.once('close', () => {
       this.#open.delete(res)

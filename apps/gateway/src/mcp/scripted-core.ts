@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { BoundTool, CallOutcome, CallRequest, Session, Toolset } from '@sallyport/core'
+import { SallyportError } from '@sallyport/protocol'
 import { digestBytes } from '@sallyport/protocol/node'
 import { ownHosts } from './access.ts'
 import {
@@ -76,8 +77,26 @@ export interface ScriptedEndpoint {
   readonly clock: { now: number }
   /** Another session of the same endpoint. */
   addSession(overrides?: Partial<Session>): { readonly token: string; readonly session: Session }
-  set(change: { state?: Session['state']; callable?: readonly BoundTool[] }): void
+  set(change: {
+    state?: Session['state']
+    callable?: readonly BoundTool[]
+    isStoreDown?: boolean
+  }): void
+  connections(): Promise<number>
   close(): Promise<void>
+}
+
+function scriptedSessions() {
+  const byHash = new Map<string, Session>()
+  const addSession = (overrides: Partial<Session> = {}) => {
+    const token = randomBytes(32).toString('base64url')
+    const id = `ses_${byHash.size + 1}`
+    const base = { id, state: 'open', tokenHash: digestBytes(token), unavailable: [] }
+    const session = { ...base, ...overrides } as unknown as Session
+    byHash.set(session.tokenHash, session)
+    return { token, session }
+  }
+  return { byHash, addSession }
 }
 
 export async function startScripted(script: Script = {}): Promise<ScriptedEndpoint> {
@@ -86,20 +105,18 @@ export async function startScripted(script: Script = {}): Promise<ScriptedEndpoi
   const clock = { now: 1_800_000_000_000 }
   const calls: CallRequest[] = []
   const reports: unknown[] = []
-  const sessions = new Map<string, Session>()
+  const { byHash, addSession } = scriptedSessions()
   let callable = tools
-  const addSession = (overrides: Partial<Session> = {}) => {
-    const token = randomBytes(32).toString('base64url')
-    const id = `ses_${sessions.size + 1}`
-    const base = { id, state: 'open', tokenHash: digestBytes(token), unavailable: [] }
-    const session = { ...base, ...overrides } as unknown as Session
-    sessions.set(session.tokenHash, session)
-    return { token, session }
-  }
+  let isStoreDown = false
   const first = addSession(script.session)
   let hosts: ReadonlySet<string> = new Set()
   const endpoint = createGuestEndpoint({
-    sessions: { byTokenHash: async (hash) => sessions.get(hash) },
+    sessions: {
+      byTokenHash: async (hash) => {
+        if (isStoreDown) throw new SallyportError('store_unavailable')
+        return byHash.get(hash)
+      },
+    },
     toolsets: { of: async () => toolset, callable: async () => callable },
     calls: {
       call: async (call) => {
@@ -120,8 +137,8 @@ export async function startScripted(script: Script = {}): Promise<ScriptedEndpoi
     release: '9.9.9',
     ...script.options,
   })
-  const server = createServer(guestServerOptions, endpoint.handle.bind(endpoint))
-  server.on('checkContinue', endpoint.handle.bind(endpoint))
+  const server = createServer(guestServerOptions, endpoint.handle)
+  server.on('checkContinue', endpoint.handle)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   hosts = ownHosts(port)
@@ -135,10 +152,13 @@ export async function startScripted(script: Script = {}): Promise<ScriptedEndpoi
     clock,
     addSession,
     set: (change) => {
-      if (change.callable) callable = change.callable
+      callable = change.callable ?? callable
+      isStoreDown = change.isStoreDown ?? isStoreDown
       const { state } = change
-      if (state) sessions.set(first.session.tokenHash, { ...first.session, state })
+      if (state) byHash.set(first.session.tokenHash, { ...first.session, state })
     },
+    connections: () =>
+      new Promise((resolve) => server.getConnections((_, count) => resolve(count))),
     close: async () => {
       await endpoint.close()
       server.closeAllConnections()
@@ -308,9 +328,9 @@ export function bearerHead(
 }
 
 /** Waits, by looking again, until something outside our reach has happened; fails after five seconds. */
-export async function eventually(condition: () => boolean): Promise<void> {
+export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 5_000
-  while (!condition()) {
+  while (!(await condition())) {
     if (Date.now() > deadline) throw new Error('it did not happen')
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
