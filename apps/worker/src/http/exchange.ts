@@ -92,10 +92,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     headers: ResponseHeaders,
   ): void {
     if (status < 200) return
-    const encoding = headers['content-encoding']
+    const encoding = headers['content-encoding'] ?? 'identity'
     // We ask for none; an answer that unpacks to any size has no limit that could be counted here.
-    if (encoding !== undefined && encoding !== 'identity')
-      throw new SallyportError('upstream_protocol')
+    if (status < 300 && encoding !== 'identity') throw new SallyportError('upstream_protocol')
     this.#options.listener.head(status, headers)
   }
 

@@ -1,0 +1,103 @@
+/** Listens for gateways: TLS 1.3, both sides with certificates of our own authority, and only the role `gateway`. */
+import { chmodSync, rmSync, statSync } from 'node:fs'
+import { connect as probe, type Server } from 'node:net'
+import { createServer, type TLSSocket } from 'node:tls'
+import { SallyportError } from '@sallyport/protocol'
+import { certificateRole } from '@sallyport/protocol/node'
+import type { Place } from '../options.ts'
+import { GatewayLink, type LinkOptions } from './gateway-link.ts'
+
+export interface ListenerOptions extends LinkOptions {
+  readonly place: Place
+  readonly certificatePem: string
+  readonly privateKeyPem: string
+  readonly authorityPem: string
+}
+
+const handshakeMs = 5_000
+
+export class Listener {
+  readonly #options: ListenerOptions
+  readonly #server: Server
+  readonly #links = new Set<GatewayLink>()
+
+  constructor(options: ListenerOptions) {
+    this.#options = options
+    this.#server = createServer(
+      {
+        cert: options.certificatePem,
+        key: options.privateKeyPem,
+        ca: options.authorityPem,
+        requestCert: true,
+        rejectUnauthorized: true,
+        minVersion: 'TLSv1.3',
+        handshakeTimeout: handshakeMs,
+      },
+      (socket) => this.#accept(socket),
+    )
+    // A handshake that fails is the other side's to explain; nothing was said yet.
+    this.#server.on('tlsClientError', (_error, socket) => socket.destroy())
+  }
+
+  /** Rejects with `data_in_use` when another worker listens there, `bad_address` when nothing can. */
+  async listen(): Promise<void> {
+    const { place } = this.#options
+    if ('path' in place) await removeStale(place.path)
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (cause) => reject(new SallyportError('bad_address', { cause })))
+      // The socket is made with these rights, not given them when somebody may have connected.
+      const mask = process.umask(0o177)
+      this.#server.listen(place, resolve)
+      process.umask(mask)
+    })
+    if ('path' in place) chmodSync(place.path, 0o600)
+  }
+
+  /** Where it listens, for TCP also the port that was free. */
+  get address(): string {
+    const address = this.#server.address()
+    if (address === null || typeof address === 'string') return address ?? ''
+    return `${address.address}:${address.port}`
+  }
+
+  /** Listens no more and ends every connection after what was written. Resolves when they are closed. */
+  close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    for (const link of this.#links) link.close()
+    return closed
+  }
+
+  broadcast(kind: 'observed', head: object): void {
+    for (const link of this.#links) if (link.instance !== undefined) link.send(kind, head)
+  }
+
+  #accept(socket: TLSSocket): void {
+    socket.on('error', () => socket.destroy())
+    const role = certificateRole(socket.getPeerX509Certificate()?.subjectAltName)
+    if (!socket.authorized || role !== 'gateway') {
+      socket.destroy()
+      return
+    }
+    const link = new GatewayLink(socket, this.#options)
+    this.#links.add(link)
+    socket.once('close', () => this.#links.delete(link))
+  }
+}
+
+/** Unlinks a socket nobody answers at. One that somebody does answer at is another worker's. */
+async function removeStale(path: string): Promise<void> {
+  if (!statSync(path, { throwIfNoEntry: false })) return
+  if (await isAnswered(path)) throw new SallyportError('data_in_use')
+  rmSync(path)
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = probe(path)
+    const end = (answer: boolean) => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.once('connect', () => end(true)).once('error', () => end(false))
+  })
+}

@@ -1,0 +1,267 @@
+/**
+ * Every order the worker knows, from the batch it came in to the settling of its result. Only here is decided whether
+ * an order may act, and what is true about one that somebody asks for.
+ */
+import type { ErrorCode } from '@sallyport/protocol'
+import type {
+  AbortHead,
+  BodyHead,
+  CommittedHead,
+  IntentsHead,
+  RecoveredHead,
+  RecoverHead,
+  ResultHead,
+} from '@sallyport/protocol/node'
+import type { Clock } from '../clock.ts'
+import { bodyProblem } from '../intent/body-problem.ts'
+import { judgeBatch, type Signer } from '../intent/verify-batch.ts'
+import { KeptResults } from './kept-results.ts'
+import { Ledger } from './ledger.ts'
+import { type Body, Order, type Recipient } from './order.ts'
+import { notSent, type Outcome } from './outcome.ts'
+import type { Performance } from './perform.ts'
+
+/** One connection of a gateway. */
+export interface OrderSource extends Recipient {
+  readonly signer: Signer
+}
+
+export interface OrderBookOptions {
+  /** Of this process; intents name it. */
+  readonly instance: string
+  readonly clock: Clock
+  readonly perform: (performance: Performance) => Promise<Outcome>
+}
+
+/** What a batch holds at a position: an order, or why there is none. */
+type Slot = Order | { readonly id: string; readonly refusal: ErrorCode }
+
+const inFlightAtMost = 1_000
+
+export class OrderBook {
+  readonly #options: OrderBookOptions
+  readonly #ledger: Ledger
+  readonly #kept: KeptResults
+  /** Batches that wait for their decision. */
+  readonly #batches = new Map<OrderSource, Map<string, readonly Slot[]>>()
+  readonly #inFlight = new Set<Order>()
+  #whenQuiet: (() => void) | undefined
+  #isStopping = false
+
+  constructor(options: OrderBookOptions) {
+    this.#options = options
+    this.#ledger = new Ledger(options.clock.now())
+    this.#kept = new KeptResults(options.clock.monotonic)
+  }
+
+  /** The memory of ids reaches back to here, ms since 1970. */
+  get memorySince(): number {
+    return this.#ledger.since
+  }
+
+  get inFlight(): number {
+    return this.#inFlight.size
+  }
+
+  /** False when this is no batch, or one that is already there: no gateway of ours sends that. */
+  intents(source: OrderSource, head: IntentsHead, raw: Buffer): boolean {
+    const { clock, instance } = this.#options
+    const now = clock.now()
+    const judged = judgeBatch(head, raw, source.signer, instance, now)
+    const batches = this.#batches.get(source) ?? new Map<string, readonly Slot[]>()
+    if (!judged || batches.has(head.batch)) return false
+    const receivedAt = clock.monotonic()
+    const slots = judged.intents.map(({ id, intent, refusal }): Slot => {
+      if (this.#ledger.has(id)) return { id, refusal: 'intent_refused' }
+      if (!intent) {
+        // Of a batch that nobody signed nothing is believed, not even that the id was used.
+        if (judged.isSigned) this.#ledger.spend(id, now, now, false)
+        return { id, refusal: refusal ?? 'intent_refused' }
+      }
+      const order = new Order(intent, receivedAt, source)
+      this.#ledger.add(order)
+      return order
+    })
+    batches.set(head.batch, slots)
+    this.#batches.set(source, batches)
+    return true
+  }
+
+  /** A body counts only on the connection its intent came by, once. */
+  body(source: OrderSource, head: BodyHead, raw: Buffer): void {
+    const order = this.#ledger.find(head.intent)
+    if (order?.phase !== 'held' || order.recipient !== source || order.body) return
+    const { endpoint, credential } = head
+    order.body = {
+      head: { intent: head.intent, endpoint, ...(credential ? { credential } : {}) },
+      raw,
+    }
+    order.refusal ??= bodyProblem(order.intent, head, raw)
+    if (order.isCommitted) this.#start(order)
+  }
+
+  committed(source: OrderSource, { batch, admitted }: CommittedHead): void {
+    const slots = this.#takeBatch(source, batch)
+    const positions = new Set(admitted)
+    slots.forEach((slot, position) => {
+      if (!positions.has(position)) this.#fence(slot)
+      else if (!(slot instanceof Order)) this.#refuse(source, slot.id, slot.refusal)
+      else if (slot.phase === 'held') {
+        slot.isCommitted = true
+        if (slot.body) this.#start(slot)
+      }
+    })
+  }
+
+  aborted(source: OrderSource, { batch }: AbortHead): void {
+    for (const slot of this.#takeBatch(source, batch)) this.#fence(slot)
+  }
+
+  /** Whatever of this connection has not left ends here, committed or not; its ids stay spent. */
+  disconnected(source: OrderSource): void {
+    this.#batches.delete(source)
+    for (const order of this.#ledger.ordersOf(source)) {
+      if (order.isUnsent) this.#fence(order)
+      order.recipient = undefined
+    }
+  }
+
+  settled(ids: readonly string[]): void {
+    for (const id of ids) {
+      if (this.#ledger.find(id)?.phase !== 'ended') continue
+      this.#kept.drop(id)
+      this.#ledger.settle(id)
+    }
+  }
+
+  cancel(id: string): void {
+    const order = this.#ledger.find(id)
+    if (order?.phase === 'sent') order.cancel?.()
+    else if (order?.phase === 'held') order.refusal ??= 'call_cancelled'
+    else if (order?.phase === 'starting') this.#end(order, notSent('call_cancelled'))
+  }
+
+  /** A fence: what has not left is ended before the answer, and an id not seen yet is spent. */
+  recover(source: OrderSource, { intents }: RecoverHead): void {
+    for (const question of intents) {
+      const answer = this.#answer(source, question)
+      const raw = answer.result ? this.#kept.find(question.id) : undefined
+      source.send('recovered', answer, raw)
+    }
+  }
+
+  /** Ends what waits too long and forgets what may be forgotten. Called every second. */
+  sweep(): void {
+    this.#kept.sweep()
+    this.#ledger.sweep(this.#options.clock.now())
+  }
+
+  /** Nothing new acts from now on. Resolves when what is in flight has ended. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    if (this.#inFlight.size > 0) await new Promise<void>((resolve) => (this.#whenQuiet = resolve))
+  }
+
+  #takeBatch(source: OrderSource, batch: string): readonly Slot[] {
+    const batches = this.#batches.get(source)
+    const slots = batches?.get(batch) ?? []
+    batches?.delete(batch)
+    return slots
+  }
+
+  #fence(slot: Slot): void {
+    if (!(slot instanceof Order) || !slot.isUnsent) return
+    slot.phase = 'fenced'
+    slot.body = undefined
+    this.#leave(slot)
+  }
+
+  #refuse(source: OrderSource, id: string, code: ErrorCode): void {
+    source.send('result', { intent: id, ...notSent(code).head })
+  }
+
+  #start(order: Order): void {
+    const { clock, perform } = this.#options
+    const refusal = order.refusal ?? this.#reasonNotToStart()
+    if (refusal || !order.body) {
+      this.#end(order, notSent(refusal ?? 'intent_refused'))
+      return
+    }
+    order.phase = 'starting'
+    this.#inFlight.add(order)
+    const left = order.intent.startWithin - (clock.monotonic() - order.receivedAt)
+    const cancelTimer = clock.after(left, () => {
+      if (order.phase === 'starting') this.#end(order, notSent('expired'))
+    })
+    void perform(this.#performance(order, order.body)).then((outcome) => {
+      cancelTimer()
+      this.#end(order, outcome)
+    })
+  }
+
+  #reasonNotToStart(): ErrorCode | undefined {
+    if (this.#isStopping) return 'shutting_down'
+    return this.#inFlight.size >= inFlightAtMost ? 'worker_busy' : undefined
+  }
+
+  #performance(order: Order, body: Body): Performance {
+    return {
+      intent: order.intent,
+      body,
+      pass: () => order.pass(this.#options.clock.monotonic()),
+      progress: (head) => order.recipient?.send('progress', { intent: order.intent.id, ...head }),
+      cancellable: (cancel) => {
+        order.cancel = cancel
+      },
+    }
+  }
+
+  /** The first end counts: an order that was fenced or told as expired has no other. */
+  #end(order: Order, { head, raw }: Outcome): void {
+    if (order.phase === 'ended' || order.phase === 'fenced') return
+    const { id } = order.intent
+    const result: ResultHead = { intent: id, ...head }
+    order.phase = 'ended'
+    order.result = result
+    order.body = undefined
+    order.cancel = undefined
+    if (raw) this.#kept.add(id, raw)
+    order.recipient?.send('result', result, raw)
+    this.#leave(order)
+  }
+
+  #leave(order: Order): void {
+    this.#inFlight.delete(order)
+    if (this.#inFlight.size === 0) this.#whenQuiet?.()
+  }
+
+  #answer(source: OrderSource, question: RecoverHead['intents'][number]): RecoveredHead {
+    const { instance, clock } = this.#options
+    const { id, iat, aud } = question
+    const answer = (state: RecoveredHead['state'], result?: ResultHead): RecoveredHead => ({
+      intent: id,
+      instance,
+      state,
+      ...(result ? { result } : {}),
+    })
+    const isOurs = aud === instance
+    if (!this.#ledger.has(id)) {
+      const isProof = isOurs && this.#ledger.reachesBackTo(iat)
+      this.#ledger.spend(id, iat, clock.now(), !isProof)
+    }
+    const order = isOurs ? this.#ledger.find(id) : undefined
+    if (!order) return answer(isOurs && this.#ledger.isUnused(id) ? 'never_started' : 'not_known')
+    if (order.isUnsent) this.#fence(order)
+    if (order.phase === 'fenced') return answer('never_started')
+    order.recipient = source
+    if (order.phase === 'sent') return answer('running')
+    return answer('result', this.#withheldIfDropped(order.result as ResultHead))
+  }
+
+  #withheldIfDropped(result: ResultHead): ResultHead {
+    const hadBody =
+      result.verdict === 'result' && result.withheld === undefined && (result.bytes ?? 0) > 0
+    const isGone = hadBody && this.#kept.find(result.intent) === undefined
+    return isGone ? { ...result, withheld: 'dropped' } : result
+  }
+}

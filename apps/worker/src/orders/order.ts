@@ -1,0 +1,52 @@
+/** One intent on its way through the worker. */
+import type { ErrorCode } from '@sallyport/protocol'
+import type { BodyHead, Intent, ResultHead } from '@sallyport/protocol/node'
+
+/**
+ * `held`: verified, waiting for its body and for `committed` · `starting`: on its way, nothing written · `sent`: its
+ * first byte has left · `ended`: there is a result · `fenced`: ended before its first byte, without a result.
+ */
+export type Phase = 'held' | 'starting' | 'sent' | 'ended' | 'fenced'
+
+export interface Body {
+  readonly head: BodyHead
+  readonly raw: Buffer
+}
+
+/** Where results go: the connection the order came by, or the one that asked for it last. */
+export interface Recipient {
+  send(kind: 'result' | 'progress' | 'recovered', head: object, raw?: Buffer): void
+}
+
+export class Order {
+  readonly intent: Intent
+  /** When it was received, on the monotonic clock. */
+  readonly receivedAt: number
+  phase: Phase = 'held'
+  isCommitted = false
+  body: Body | undefined
+  /** Known before it could start. */
+  refusal: ErrorCode | undefined
+  recipient: Recipient | undefined
+  result: ResultHead | undefined
+  /** Set while it is sent: passes on the wish that it ends. */
+  cancel: (() => void) | undefined
+
+  constructor(intent: Intent, receivedAt: number, recipient: Recipient) {
+    this.intent = intent
+    this.receivedAt = receivedAt
+    this.recipient = recipient
+  }
+
+  get isUnsent(): boolean {
+    return this.phase === 'held' || this.phase === 'starting'
+  }
+
+  /** The last act before the first byte: from here on it is sent. A code keeps it from that. */
+  pass(monotonic: number): ErrorCode | undefined {
+    if (this.phase !== 'starting') return 'not_sent'
+    if (monotonic - this.receivedAt > this.intent.startWithin) return 'expired'
+    this.phase = 'sent'
+    return undefined
+  }
+}

@@ -1,0 +1,62 @@
+/** Finds out which era an upstream speaks and opens a legacy session, with the official SDK. */
+import { SallyportError } from '@sallyport/protocol'
+import type { Channel } from './channel.ts'
+import type { Contact } from './contact.ts'
+import { clientInfo } from './requests.ts'
+import { sdkFetch } from './sdk-fetch.ts'
+
+const requestMs = 10_000
+/** Longer than one request, so that it is our own limit that is told. */
+const negotiateMs = 14_000
+/** A server's words about itself. */
+const nameLimit = 256
+
+/** `knownLegacy` skips the question. Rejects with an `upstream_*` code or what the vault throws. */
+export async function negotiate(channel: Channel, knownLegacy: boolean): Promise<Contact> {
+  // Loaded when it is needed first: it takes longer than everything else of the worker's start.
+  const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+  const client = new Client(clientInfo, { versionNegotiation: { mode: 'auto' }, capabilities: {} })
+  const { fetch, problem } = sdkFetch(channel, requestMs)
+  const transport = new StreamableHTTPClientTransport(new URL('https://upstream.invalid/'), {
+    fetch,
+    requestInit: { redirect: 'error' },
+  })
+  try {
+    await client.connect(transport, {
+      timeout: negotiateMs,
+      ...(knownLegacy ? { prior: { kind: 'legacy' } } : {}),
+    })
+    return contactOf(client, transport.sessionId)
+  } catch (cause) {
+    throw new SallyportError(problem() ?? 'upstream_not_mcp', { cause })
+  } finally {
+    // Ends nothing at the other side: the session lives on with the id.
+    await client.close().catch(() => {})
+  }
+}
+
+interface Negotiated {
+  getNegotiatedProtocolVersion(): string | undefined
+  getServerCapabilities():
+    | (object & { readonly tools?: { readonly listChanged?: boolean | undefined } | undefined })
+    | undefined
+  getServerVersion(): { readonly name: string; readonly version: string } | undefined
+  getProtocolEra(): 'modern' | 'legacy' | undefined
+}
+
+function contactOf(client: Negotiated, sessionId: string | undefined): Contact {
+  const protocolVersion = client.getNegotiatedProtocolVersion()
+  if (protocolVersion === undefined) throw new SallyportError('upstream_not_mcp')
+  const capabilities = client.getServerCapabilities() ?? {}
+  const server = client.getServerVersion()
+  return {
+    era: client.getProtocolEra() ?? 'legacy',
+    protocolVersion,
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(server ? { serverInfo: { name: brief(server.name), version: brief(server.version) } } : {}),
+    capabilities: Object.keys(capabilities).sort(),
+    announcesTools: capabilities.tools?.listChanged === true,
+  }
+}
+
+const brief = (text: unknown): string => String(text).slice(0, nameLimit)

@@ -1,0 +1,98 @@
+/** For tests: a worker in this process, on a socket and with certificates of its own. */
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import {
+  type Certified,
+  createAuthority,
+  type Hello,
+  issueCertificate,
+  thumbprint,
+  type VaultKey,
+  type VaultPublicKey,
+} from '@sallyport/protocol/node'
+import { jsonLines } from './log.ts'
+import { ScriptedGateway } from './scripted-gateway.ts'
+import { Worker, type WorkerParts } from './worker.ts'
+
+export const authority = createAuthority({ commonName: 'tests', days: 1 })
+
+export function identity(
+  role: 'gateway' | 'worker' | 'operator',
+  options: { readonly issuer?: Certified; readonly days?: number } = {},
+): Certified {
+  const { issuer = authority, days = 1 } = options
+  return issueCertificate({ authority: issuer, role, commonName: role, days })
+}
+
+export function createVaultKey(): VaultKey {
+  const { privateKey, publicKey } = generateKeyPairSync('x25519')
+  const { x } = publicKey.export({ format: 'jwk' }) as { x: string }
+  const jwk = { kty: 'OKP', crv: 'X25519', x } as const
+  return { kid: thumbprint(jwk), jwk, privateKey }
+}
+
+export class WorkerForTest {
+  readonly path: string
+  readonly key: VaultPublicKey
+  readonly worker: Worker
+  readonly #folder: string
+  readonly #gateways: ScriptedGateway[] = []
+  #log = ''
+  isAbandoned = false
+
+  constructor(parts: Partial<WorkerParts> = {}) {
+    this.#folder = mkdtempSync(join(tmpdir(), 'sallyport-worker-'))
+    this.path = join(this.#folder, 'w.sock')
+    const vaultKey = createVaultKey()
+    this.key = vaultKey
+    const stream = new PassThrough()
+    stream.on('data', (chunk) => {
+      this.#log += chunk
+    })
+    this.worker = new Worker({
+      place: { path: this.path },
+      ...identity('worker'),
+      authorityPem: authority.certificatePem,
+      vaultKeys: [vaultKey],
+      allowLocalUpstreams: true,
+      reconnectWindowMs: 600_000,
+      build: 'test',
+      log: jsonLines(stream, Date.now),
+      abandoned: () => {
+        this.isAbandoned = true
+      },
+      ...parts,
+    })
+  }
+
+  get log(): string {
+    return this.#log
+  }
+
+  async start(): Promise<this> {
+    await this.worker.start()
+    return this
+  }
+
+  async gateway(
+    options: { readonly identity?: Certified; readonly hello?: Partial<Hello> } = {},
+  ): Promise<ScriptedGateway> {
+    const gateway = await ScriptedGateway.connect({
+      address: { path: this.path },
+      identity: options.identity ?? identity('gateway'),
+      authorityPem: authority.certificatePem,
+      ...(options.hello ? { hello: options.hello } : {}),
+    })
+    this.#gateways.push(gateway)
+    return gateway
+  }
+
+  async stop(): Promise<void> {
+    for (const gateway of this.#gateways) gateway.cut()
+    await this.worker.stop()
+    rmSync(this.#folder, { recursive: true })
+  }
+}

@@ -1,0 +1,204 @@
+/** The parts of a worker, put together: what comes over a link becomes orders, what becomes of orders goes back. */
+
+import { randomBytes } from 'node:crypto'
+import { idSource, release } from '@sallyport/protocol'
+import {
+  type AbortHead,
+  type BodyHead,
+  type CancelHead,
+  type CommittedHead,
+  type Frame,
+  type Hello,
+  type IntentsHead,
+  type RecoverHead,
+  type ReleaseHead,
+  type SettledHead,
+  type VaultKey,
+  wireVersion,
+} from '@sallyport/protocol/node'
+import { systemClock } from './clock.ts'
+import { Dialer } from './dialer/dialer.ts'
+import type { GatewayLink, LinkEvents } from './link/gateway-link.ts'
+import { Listener } from './link/listener.ts'
+import type { Log } from './log.ts'
+import type { Place } from './options.ts'
+import { OrderBook } from './orders/order-book.ts'
+import { Performer } from './orders/perform.ts'
+import { Upstreams } from './upstream/upstreams.ts'
+import { Vault } from './vault/vault.ts'
+
+export interface WorkerParts {
+  readonly place: Place
+  readonly certificatePem: string
+  readonly privateKeyPem: string
+  /** Of both ends of the link. */
+  readonly authorityPem: string
+  /** Newest first. */
+  readonly vaultKeys: readonly VaultKey[]
+  readonly allowLocalUpstreams: boolean
+  /** Further authorities that upstreams may be certified by, PEM. */
+  readonly upstreamAuthorities?: readonly string[] | undefined
+  readonly reconnectWindowMs: number
+  readonly build: string
+  readonly log: Log
+  /** No gateway came back within the window. */
+  readonly abandoned: () => void
+}
+
+const sweepMs = 1_000
+/** What is in flight gets as long to end when the worker is told to. */
+const endMs = 5_000
+const goodbyeMs = 3_000
+const closeMs = 1_000
+
+export class Worker implements LinkEvents {
+  readonly instance: string
+  readonly #parts: WorkerParts
+  readonly #clock = systemClock
+  readonly #vault: Vault
+  readonly #dialer: Dialer
+  readonly #upstreams: Upstreams
+  readonly #orders: OrderBook
+  readonly #listener: Listener
+  readonly #links = new Set<GatewayLink>()
+  readonly #sweeping: NodeJS.Timeout
+  #cancelWindow: () => void = () => {}
+
+  constructor(parts: WorkerParts) {
+    const clock = this.#clock
+    this.#parts = parts
+    this.instance = idSource(clock.now, randomBytes)('instance')
+    const localAllowed = parts.allowLocalUpstreams
+    const { monotonic } = clock
+    this.#vault = new Vault({ keys: parts.vaultKeys, localAllowed, monotonic })
+    const authorities = parts.upstreamAuthorities
+    this.#dialer = new Dialer({ localAllowed, clock, ...(authorities ? { authorities } : {}) })
+    this.#upstreams = new Upstreams({
+      vault: this.#vault,
+      dialer: this.#dialer,
+      clock,
+      observed: (head) => this.#listener.broadcast('observed', head),
+    })
+    const performer = new Performer({ vault: this.#vault, upstreams: this.#upstreams, clock })
+    this.#orders = new OrderBook({
+      instance: this.instance,
+      clock,
+      perform: (performance) => performer.perform(performance),
+    })
+    this.#listener = new Listener({
+      ...parts,
+      hello: () => this.#hello(),
+      now: clock.now,
+      events: this,
+    })
+    this.#sweeping = setInterval(() => this.#sweep(), sweepMs)
+  }
+
+  /** Resolves with where it listens. */
+  async start(): Promise<string> {
+    await this.#listener.listen()
+    this.#openWindow()
+    return this.#listener.address
+  }
+
+  /** Finishes what is in flight, within a bound, ends the sessions of upstreams, and closes the links. */
+  async stop(): Promise<void> {
+    this.#cancelWindow()
+    await this.#atMost(endMs, this.#orders.stop())
+    await this.#atMost(goodbyeMs, this.#upstreams.close())
+    clearInterval(this.#sweeping)
+    await this.#atMost(closeMs, this.#listener.close())
+  }
+
+  opened(link: GatewayLink, hello: Hello): void {
+    this.#cancelWindow()
+    this.#links.add(link)
+    if (hello.ownListeners) this.#dialer.setOwnListeners(hello.instance, hello.ownListeners)
+    this.#parts.log.write('gateway_connected', { gateway: hello.instance, pid: hello.pid })
+  }
+
+  closed(link: GatewayLink): void {
+    this.#links.delete(link)
+    this.#orders.disconnected(link)
+    this.#parts.log.write('gateway_disconnected', { gateway: link.instance })
+    if (this.#links.size === 0) this.#openWindow()
+  }
+
+  frame(link: GatewayLink, frame: Frame): boolean {
+    try {
+      return this.#take(link, frame)
+    } catch (thrown) {
+      // A head that is not what its kind says.
+      this.#parts.log.write('frame_refused', { kind: frame.kind, because: (thrown as Error).name })
+      return false
+    }
+  }
+
+  #take(link: GatewayLink, { kind, head, raw }: Frame): boolean {
+    const orders = this.#orders
+    switch (kind) {
+      case 'intents':
+        return orders.intents(link, head as IntentsHead, raw)
+      case 'body':
+        orders.body(link, head as BodyHead, raw)
+        return true
+      case 'committed':
+        orders.committed(link, head as CommittedHead)
+        return true
+      case 'abort':
+        orders.aborted(link, head as AbortHead)
+        return true
+      case 'settled':
+        orders.settled((head as SettledHead).intents)
+        return true
+      case 'recover':
+        orders.recover(link, head as RecoverHead)
+        return true
+      case 'cancel':
+        orders.cancel((head as CancelHead).intent)
+        return true
+      case 'release':
+        void this.#upstreams.release((head as ReleaseHead).connectionId)
+        return true
+      default:
+        // Kinds that only a worker sends, or that this release does not know the use of.
+        return false
+    }
+  }
+
+  #hello(): Hello {
+    const [newest] = this.#parts.vaultKeys
+    return {
+      wire: wireVersion,
+      release,
+      build: this.#parts.build,
+      role: 'worker',
+      instance: this.instance,
+      now: this.#clock.now(),
+      pid: process.pid,
+      memorySince: this.#orders.memorySince,
+      ...(newest ? { vault: { kid: newest.kid, jwk: newest.jwk } } : {}),
+    }
+  }
+
+  #sweep(): void {
+    this.#orders.sweep()
+    this.#vault.sweep()
+    this.#upstreams.sweep()
+  }
+
+  #openWindow(): void {
+    this.#cancelWindow()
+    const { reconnectWindowMs, abandoned } = this.#parts
+    this.#cancelWindow = this.#clock.after(reconnectWindowMs, abandoned)
+  }
+
+  async #atMost(ms: number, work: Promise<void>): Promise<void> {
+    let cancel = (): void => {}
+    const late = new Promise<void>((resolve) => {
+      cancel = this.#clock.after(ms, resolve)
+    })
+    await Promise.race([work, late])
+    cancel()
+  }
+}
