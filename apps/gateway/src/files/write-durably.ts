@@ -21,8 +21,8 @@ export function writeDurably(path: string, text: string): void {
   flushFolder(dirname(path))
 }
 
-/** A rename is durable only after its folder was flushed. */
-function flushFolder(path: string): void {
+/** A new name is durable only after its folder was flushed. */
+export function flushFolder(path: string): void {
   const folder = openSync(path, 'r')
   try {
     fsyncSync(folder)

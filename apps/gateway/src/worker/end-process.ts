@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isProvedGone, type ProcessIdentity } from './process-identity.ts'
 
-const termWithinMs = 5_000
-const killWithinMs = 5_000
+/** Milliseconds to wait after each signal. A worker finishes what is in flight, for up to ten seconds. */
+const patience = { SIGTERM: 15_000, SIGKILL: 5_000 }
 const lookEveryMs = 20
 
-/** Asks a process to end, then makes it. Resolves with whether it is proved gone, within ten seconds. */
-export async function endProcess(identity: ProcessIdentity): Promise<boolean> {
-  for (const [signal, ms] of [
-    ['SIGTERM', termWithinMs],
-    ['SIGKILL', killWithinMs],
-  ] as const) {
+/** Asks a process to end, then makes it. Resolves with whether it is proved gone. */
+export async function endProcess(
+  identity: ProcessIdentity,
+  waits: typeof patience = patience,
+): Promise<boolean> {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (isProvedGone(identity)) return true
     signalProcess(identity.pid, signal)
-    if (await goneWithin(identity, ms)) return true
+    if (await goneWithin(identity, waits[signal])) return true
   }
   return false
 }

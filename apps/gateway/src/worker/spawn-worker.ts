@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, constants, openSync, renameSync, statSync } from 'node:fs'
+import { closeSync, constants, openSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { SallyportError } from '@sallyport/protocol'
+import { flushFolder } from '../files/write-durably.ts'
 import type { Clock } from './clock.ts'
 
 export interface SpawnOptions {
@@ -22,9 +23,12 @@ const logLimit = 10 * 1024 * 1024
  * Resolves when it listens. Rejects with `worker_down` when it ends before, or is not there in time; then it is gone.
  */
 export async function spawnWorker(options: SpawnOptions): Promise<ChildProcess> {
+  keepMemoryOutOfDumps()
   rotate(options.logFile)
   const log = openSync(options.logFile, 'a', 0o600)
   const vault = openSync(options.vaultKeyFile, constants.O_RDWR | constants.O_CREAT, 0o600)
+  // The worker may make its key now. A name that a power cut takes away would take every secret with it.
+  flushFolder(dirname(options.vaultKeyFile))
   let child: ChildProcess
   try {
     child = spawn(process.execPath, options.command, {
@@ -40,6 +44,15 @@ export async function spawnWorker(options: SpawnOptions): Promise<ChildProcess> 
   await listening(child, options.clock)
   child.unref()
   return child
+}
+
+/** The worker inherits it. RLIMIT_CORE would not do: it does not bind dumps that the system hands to a program. */
+function keepMemoryOutOfDumps(): void {
+  try {
+    writeFileSync('/proc/self/coredump_filter', '0')
+  } catch {
+    // Not Linux: there is nothing to set.
+  }
 }
 
 function rotate(path: string): void {

@@ -150,13 +150,11 @@ test('stops the worker and removes its socket', async () => {
   expect(supervisor.state()).toBeNull()
 })
 
-test('kills a worker that does not end when asked', { timeout: 30_000 }, async () => {
-  behave({ ignoreTerm: true })
+test('keeps the memory of the worker out of core dumps', async () => {
   const supervisor = supervisorOf()
   await supervisor.start()
-  const pid = pidOf(supervisor)
-  await supervisor.stop()
-  expect(isAlive(pid)).toBe(false)
+  const filter = readFileSync(`/proc/${pidOf(supervisor)}/coredump_filter`, 'utf8')
+  expect(Number.parseInt(filter, 16)).toBe(0)
 })
 
 test('starts a dead worker again and proves the dead one gone', async () => {

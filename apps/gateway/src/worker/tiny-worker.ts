@@ -11,9 +11,7 @@ const { values } = parseArgs({
   options: { socket: { type: 'string' }, cert: { type: 'string' }, build: { type: 'string' } },
 })
 const flag = (name: string): string => String(values[name as keyof typeof values])
-const behaviour: { release?: string; failAtStart?: boolean; ignoreTerm?: boolean } = existsSync(
-  'behaviour.json',
-)
+const behaviour: { release?: string; failAtStart?: boolean } = existsSync('behaviour.json')
   ? JSON.parse(readFileSync('behaviour.json', 'utf8'))
   : {}
 
@@ -43,6 +41,4 @@ createServer(tls, (socket) => {
   socket.resume()
 }).listen(flag('socket'), () => console.log(JSON.stringify({ event: 'listening' })))
 
-process.on('SIGTERM', () => {
-  if (!behaviour.ignoreTerm) process.exit(0)
-})
+process.on('SIGTERM', () => process.exit(0))
