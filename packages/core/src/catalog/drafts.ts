@@ -1,4 +1,4 @@
-import { type ConnectionId, SallyportError } from '@sallyport/protocol'
+import { type CatalogId, type ConnectionId, SallyportError } from '@sallyport/protocol'
 import type { Reads, Tx } from '../store.ts'
 import type { Catalog, CatalogState } from './catalog.ts'
 
@@ -24,10 +24,15 @@ export async function saveCatalog(tx: Tx, before: Catalog, after: Catalog): Prom
   return saved
 }
 
-/** Drafts of a connection, whose row is locked, are discarded. */
-export async function discardDrafts(tx: Tx, connectionId: ConnectionId): Promise<void> {
-  for (const draft of (await tx.catalogs.ofConnection(connectionId)).filter(isDraft))
-    await saveCatalog(tx, draft, { ...draft, state: 'discarded' })
+/** Drafts of a connection, whose row is locked, are discarded; all but one. */
+export async function discardDrafts(
+  tx: Tx,
+  connectionId: ConnectionId,
+  except?: CatalogId,
+): Promise<void> {
+  for (const draft of (await tx.catalogs.ofConnection(connectionId)).filter(isDraft)) {
+    if (draft.id !== except) await saveCatalog(tx, draft, { ...draft, state: 'discarded' })
+  }
 }
 
 /** The published catalog of a connection, whose row is locked, gives way. Its bindings stay. */

@@ -2,16 +2,16 @@ import { type ConnectionId, SallyportError } from '@sallyport/protocol'
 import { checkMayManage, lockConnection } from '../connection/connection-access.ts'
 import { saveConnection } from '../connection/save-connection.ts'
 import type { Deps } from '../deps.ts'
-import type { Tx } from '../store.ts'
+import type { Reads, Tx } from '../store.ts'
 import { confirmActor } from '../user/confirm-actor.ts'
 import type { Actor } from '../user/user.ts'
 import type { Catalog } from './catalog.ts'
 import { newestDraft, saveCatalog, supersedePublished } from './drafts.ts'
 
 /**
- * Publishes the draft that was in review when the request came. Under the lock of the connection it is looked at again:
- * the actor still may, the connection's revision and the draft have not moved (`conflict`), something is included
- * (`nothing_to_publish`). Of two publishers one wins.
+ * Publishes the draft that was in review when the request came; `nothing_to_publish` when there is none or it includes
+ * nothing. Under the lock of the connection it is looked at again: the actor still may, the connection's revision and
+ * the draft have not moved (`conflict`). Of two publishers one wins.
  */
 export async function publishCatalog(
   { store }: Deps,
@@ -24,6 +24,7 @@ export async function publishCatalog(
   if (seen?.state !== 'in_review') throw new SallyportError('nothing_to_publish')
   if (expectedVersion !== undefined && expectedVersion !== seen.version)
     throw new SallyportError('conflict')
+  await checkSomethingIncluded(store, seen)
   return store.transact(async (tx) => {
     const confirmed = await confirmActor(tx, actor)
     const connection = await lockConnection(tx, confirmed, connectionId)
@@ -34,7 +35,6 @@ export async function publishCatalog(
       draft.connectionRevision !== connection.revision ||
       connection.revision !== seenConnection.revision
     if (moved) throw new SallyportError('conflict')
-    await checkSomethingIncluded(tx, draft)
     await supersedePublished(tx, connectionId)
     const published = await saveCatalog(tx, draft, {
       ...draft,
@@ -48,8 +48,9 @@ export async function publishCatalog(
   })
 }
 
-async function checkSomethingIncluded(tx: Tx, draft: Catalog): Promise<void> {
-  const tools = await tx.catalogs.tools(draft.id)
+/** True of that version of the draft for ever, so it is read before the lock. */
+async function checkSomethingIncluded(reads: Reads, draft: Catalog): Promise<void> {
+  const tools = await reads.catalogs.tools(draft.id)
   if (!tools.some(({ decision }) => decision === 'include'))
     throw new SallyportError('nothing_to_publish')
 }

@@ -1,5 +1,5 @@
 import { type ConnectionId, SallyportError } from '@sallyport/protocol'
-import { lockConnection } from '../connection/connection-access.ts'
+import { checkMayManage } from '../connection/connection-access.ts'
 import type { Deps } from '../deps.ts'
 import { confirmActor } from '../user/confirm-actor.ts'
 import type { Actor } from '../user/user.ts'
@@ -30,7 +30,7 @@ export function reviewCatalog(
 ): Promise<Catalog> {
   return store.transact(async (tx) => {
     const confirmed = await confirmActor(tx, actor)
-    const connection = await lockConnection(tx, confirmed, connectionId)
+    const connection = checkMayManage(confirmed, await tx.connections.get(connectionId))
     const draft = await newestDraft(tx, connectionId)
     if (!draft) throw new SallyportError('nothing_to_publish')
     const moved = decisions.version !== undefined && decisions.version !== draft.version
@@ -38,12 +38,12 @@ export function reviewCatalog(
       throw new SallyportError('conflict')
     const tools = await tx.catalogs.tools(draft.id)
     checkPatterns(tools, decisions)
-    await tx.catalogs.decide(
-      draft.id,
-      draftStates,
-      tools.map((tool) => decide(tool, decisions)),
-    )
-    return saveCatalog(tx, draft, { ...draft, state: 'in_review', reviewedBy: confirmed.userId })
+    const decided = tools.map((tool) => decide(tool, decisions))
+    // First the row, by its version: a publication or a new listing at the same time goes before or after.
+    const after = { ...draft, state: 'in_review', reviewedBy: confirmed.userId } as const
+    const reviewed = await saveCatalog(tx, draft, after)
+    await tx.catalogs.decide(draft.id, draftStates, decided)
+    return reviewed
   })
 }
 

@@ -1,6 +1,6 @@
-import { SallyportError } from '@sallyport/protocol'
+import { type CatalogId, SallyportError } from '@sallyport/protocol'
 import type { Listing } from '@sallyport/protocol/node'
-import { lockConnection } from '../connection/connection-access.ts'
+import { checkMayManage, lockConnection } from '../connection/connection-access.ts'
 import { type Asked, isStillAsked, observe } from '../connection/record-listing.ts'
 import { saveConnection } from '../connection/save-connection.ts'
 import type { Deps } from '../deps.ts'
@@ -24,37 +24,48 @@ export function saveDiscovery(
 ): Promise<Catalog> {
   return store.transact(async (tx) => {
     const confirmed = await confirmActor(tx, actor)
+    const seen = checkMayManage(confirmed, await tx.connections.get(asked.connectionId))
+    const draft = draftOf(ids('catalog'), listing, asked, confirmed, await tx.now())
+    const decided = await lastDecisions(tx, draft)
+    const tools = catalogFromListing(listing, seen.name).map((tool) =>
+      carryOver(tool, decided.get(tool.name)),
+    )
+    // The many rows first: calls that use the connection wait for what comes under the lock.
+    await tx.catalogs.insert(draft, tools)
     const connection = await lockConnection(tx, confirmed, asked.connectionId)
     if (!(await isStillAsked(tx, connection, asked))) throw new SallyportError('conflict')
-    await discardDrafts(tx, connection.id)
-    const catalog: Catalog = {
-      id: ids('catalog'),
-      connectionId: connection.id,
-      connectionRevision: connection.revision,
-      number: null,
-      state: 'discovered',
-      version: 1,
-      era: listing.era,
-      protocolVersion: listing.protocolVersion,
-      serverInfo: listing.serverInfo ?? null,
-      digest: listing.digest,
-      discoveredAt: await tx.now(),
-      discoveredBy: confirmed.userId,
-      reviewedBy: null,
-      publishedBy: null,
-      publishedAt: null,
-    }
-    const decided = await lastDecisions(tx, catalog)
-    const tools = catalogFromListing(listing, connection.name)
-    await tx.catalogs.insert(
-      catalog,
-      tools.map((tool) => carryOver(tool, decided.get(tool.name))),
-    )
+    await discardDrafts(tx, connection.id, draft.id)
     await observe(tx, asked, listing)
     if (connection.state === 'draft')
       await saveConnection(tx, connection, { ...connection, state: 'ready' })
-    return catalog
+    return draft
   })
+}
+
+function draftOf(
+  id: CatalogId,
+  listing: Listing,
+  asked: Asked,
+  { userId }: Actor,
+  now: number,
+): Catalog {
+  return {
+    id,
+    connectionId: asked.connectionId,
+    connectionRevision: asked.connectionRevision,
+    number: null,
+    state: 'discovered',
+    version: 1,
+    era: listing.era,
+    protocolVersion: listing.protocolVersion,
+    serverInfo: listing.serverInfo ?? null,
+    digest: listing.digest,
+    discoveredAt: now,
+    discoveredBy: userId,
+    reviewedBy: null,
+    publishedBy: null,
+    publishedAt: null,
+  }
 }
 
 /** Of the newest revision that was published and not withdrawn, unless it was of another endpoint. */

@@ -1,0 +1,54 @@
+import { type Connection, recordHealth } from '@sallyport/core'
+import { type ErrorCode, SallyportError, toSallyportError } from '@sallyport/protocol'
+import type { Listing } from '@sallyport/protocol/node'
+import type { ApiDeps } from './api-deps.ts'
+
+/** A listing and what it was asked with: it counts only while that has not moved. */
+export interface Listed {
+  readonly listing: Listing
+  readonly asked: {
+    readonly connectionId: Connection['id']
+    readonly connectionRevision: number
+    readonly credentialId: Connection['credentialId']
+    readonly credentialVersion: number | null
+  }
+}
+
+/** Has the worker list an upstream and notes how that went. Throws what the worker throws, `credential_missing`. */
+export async function listUpstream(
+  { store, worker }: Pick<ApiDeps, 'store' | 'worker'>,
+  connection: Connection,
+): Promise<Listed> {
+  const { id, revision, credentialId } = connection
+  const credential = credentialId === null ? undefined : await store.credentials.get(credentialId)
+  if (credentialId !== null && credential?.state !== 'active')
+    throw new SallyportError('credential_missing')
+  const asked = {
+    connectionId: id,
+    connectionRevision: revision,
+    credentialId,
+    credentialVersion: credential?.version ?? null,
+  }
+  try {
+    const listing = await worker.list(connection, credential)
+    await recordHealth(store, { id, revision, code: null })
+    return { listing, asked }
+  } catch (thrown) {
+    const error = toSallyportError(thrown)
+    await recordHealth(store, { id, revision, code: error.code })
+    throw error
+  }
+}
+
+const causedBySecret: readonly ErrorCode[] = [
+  'seal_unreadable',
+  'seal_mismatch',
+  'destination_refused',
+  'local_upstreams_off',
+  'too_many_tools',
+]
+
+/** A failure of the upstream, or of what was typed about it; not one of ours. */
+export function isUpstreamFailure(code: ErrorCode): boolean {
+  return code.startsWith('upstream_') || causedBySecret.includes(code)
+}
