@@ -36,9 +36,13 @@ export function answerJson(
     'content-length': typeof body === 'string' ? Buffer.byteLength(body) : body.length,
     ...headers,
   })
-  res.end(body)
+  // Node joins headers and a Latin-1 string into one write; bytes one to one, and half the cost of two.
+  if (typeof body === 'string' || body.length > joinLimit) res.end(body)
+  else res.end(body.toString('latin1'), 'latin1')
   watchReader(res, timing)
 }
+
+const joinLimit = 16_384
 
 export function answerError(
   res: ServerResponse,

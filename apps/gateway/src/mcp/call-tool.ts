@@ -12,7 +12,7 @@ import { checkParams } from './header-agreement.ts'
 export interface CallDeps {
   readonly toolsets: Toolsets
   readonly calls: Calls
-  readonly random: (size: number) => Uint8Array
+  readonly callIds: () => string
   readonly report: (error: unknown, where: string) => void
 }
 
@@ -46,9 +46,9 @@ async function ask(
   argumentsText: string,
   signal: AbortSignal,
   { progress }: CallReply,
-  { calls, random, report }: CallDeps,
+  { calls, callIds, report }: CallDeps,
 ): Promise<CallOutcome> {
-  const callId = harnessCallId(message.meta.get('claudecode/toolUseId')) ?? randomCallId(random)
+  const callId = harnessCallId(message.meta.get('claudecode/toolUseId')) ?? callIds()
   const call = { session, tool, argumentsText, callId, signal }
   try {
     return await calls.call(progress ? { ...call, progress } : call)
@@ -62,8 +62,4 @@ async function ask(
 function harnessCallId(json: string | undefined): string | undefined {
   const id = stringOf(json)
   return id !== undefined && id.length > 0 && id.length <= callIdLimit ? id : undefined
-}
-
-function randomCallId(random: (size: number) => Uint8Array): string {
-  return Buffer.from(random(16)).toString('base64url')
 }

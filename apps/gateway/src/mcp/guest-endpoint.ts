@@ -9,6 +9,7 @@ import { admit } from './admit.ts'
 import { refusalOf, refuseUnread } from './answer.ts'
 import { serveLegacySession } from './legacy-session.ts'
 import { mcpSessionIds } from './mcp-session-id.ts'
+import { randomIds } from './random-ids.ts'
 import { readBody } from './read-body.ts'
 import { type ReceiveDeps, receive } from './receive.ts'
 import { type GuestLimits, Traffics } from './session-traffic.ts'
@@ -68,6 +69,7 @@ class Endpoint implements GuestEndpoint {
       ...options,
       timing: { ...defaultTiming, ...options.timing },
       ids: mcpSessionIds(macKey, random),
+      callIds: randomIds(random),
       list: new ToolList(),
       isStillOpen: async ({ tokenHash }) =>
         (await sessions.byTokenHash(tokenHash))?.state === 'open',
