@@ -36,7 +36,7 @@ export interface FaultScope {
   readonly tool?: string
   /** How often; left out: until `behave`. */
   readonly times?: number
-  /** Whether the tool still acts. Left out: only a status or a redirect keeps it from acting. */
+  /** Whether the tool still acts. Left out: a status and a redirect keep it from acting, the others do not. */
   readonly effect?: boolean
 }
 
@@ -61,8 +61,22 @@ export function takeFault(
   return found
 }
 
-export function keepsFromActing(fault: ActiveFault): boolean {
-  return !(fault.effect ?? (fault.fault.kind !== 'status' && fault.fault.kind !== 'redirect'))
+/** Whether the server does nothing but go wrong. */
+export function keepsFromActing({ effect, fault }: ActiveFault, method: string): boolean {
+  if (effect !== undefined) return !effect
+  switch (fault.kind) {
+    case 'status':
+    case 'redirect':
+      return true
+    case 'cut':
+      return !fault.midway && method !== 'tools/call'
+    case 'endless_sse':
+      return method !== 'tools/call'
+    case 'hang':
+      return method === 'DELETE' || method === 'GET'
+    default:
+      return false
+  }
 }
 
 /** Faults that need no answer. True when the response is dealt with. */

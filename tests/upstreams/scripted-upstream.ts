@@ -240,8 +240,9 @@ export class Upstream {
     if (method) this.#counts.set(method, this.count(method) + 1)
     const fault = takeFault(this.#faults, method ?? '', message?.params?.name)
     try {
-      if (fault && keepsFromActing(fault)) {
-        if (!breakBefore(fault.fault, response)) response.socket?.destroy()
+      if (fault && keepsFromActing(fault, method ?? '')) {
+        const isDone = breakBefore(fault.fault, response) || fault.fault.kind === 'hang'
+        if (!isDone) response.socket?.destroy()
       } else await this.#serve(request, response, message, fault)
     } finally {
       this.#changed()

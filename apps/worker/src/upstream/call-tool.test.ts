@@ -1,0 +1,402 @@
+/** What becomes of a call, for every way an upstream can answer. The upstream counts what it was asked. */
+import { afterEach, expect, test } from 'vitest'
+import {
+  type Fault,
+  startUpstream,
+  type Upstream,
+  type UpstreamOptions,
+} from '../../../../tests/upstreams/scripted-upstream.ts'
+import { Bench } from '../bench-for-test.ts'
+
+const open: { close(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+async function start(options: UpstreamOptions = {}): Promise<{ upstream: Upstream; bench: Bench }> {
+  const upstream = await startUpstream(options)
+  const bench = await Bench.start({ url: upstream.url })
+  open.push(upstream, { close: () => bench.stop() })
+  await bench.review()
+  return { upstream, bench }
+}
+
+const json = 'application/json'
+const sse = 'text/event-stream'
+const both = ['legacy', 'modern'] as const
+
+interface Row {
+  readonly what: string
+  readonly fault: Fault
+  readonly verdict: 'result' | 'uncertain'
+  readonly code: string
+  readonly status?: number
+}
+
+const rows: Row[] = [
+  ...(
+    [
+      [301, 'upstream_refused'],
+      [400, 'upstream_refused'],
+      [401, 'upstream_unauthorized'],
+      [403, 'upstream_forbidden'],
+      [409, 'upstream_refused'],
+      [421, 'upstream_refused'],
+      [429, 'upstream_rate_limited'],
+    ] as const
+  ).map(([status, code]) => ({
+    what: `status ${status}`,
+    fault: { kind: 'status', status } as const,
+    verdict: 'result' as const,
+    code,
+    status,
+  })),
+  ...[500, 502, 503, 504].map((status) => ({
+    what: `status ${status}`,
+    fault: { kind: 'status', status } as const,
+    verdict: 'uncertain' as const,
+    code: 'upstream_http_5xx',
+    status,
+  })),
+  {
+    what: 'a redirect to a place that would answer',
+    fault: { kind: 'redirect', to: 'http://127.0.0.1:1/mcp' },
+    verdict: 'result',
+    code: 'upstream_refused',
+    status: 307,
+  },
+  {
+    what: 'a cut before a byte',
+    fault: { kind: 'cut' },
+    verdict: 'uncertain',
+    code: 'upstream_unreachable',
+  },
+  {
+    what: 'a cut in the middle',
+    fault: { kind: 'cut', midway: true },
+    verdict: 'uncertain',
+    code: 'upstream_unreachable',
+    status: 200,
+  },
+  {
+    what: 'an answer to another id',
+    fault: { kind: 'wrong_id' },
+    verdict: 'uncertain',
+    code: 'upstream_protocol',
+    status: 200,
+  },
+  {
+    what: 'a compressed answer',
+    fault: { kind: 'compressed' },
+    verdict: 'uncertain',
+    code: 'upstream_protocol',
+  },
+  {
+    what: 'no JSON',
+    fault: { kind: 'raw', body: () => 'hello' },
+    verdict: 'uncertain',
+    code: 'upstream_protocol',
+    status: 200,
+  },
+  {
+    what: 'a page for people',
+    fault: { kind: 'raw', contentType: 'text/html', body: () => '<p>hello' },
+    verdict: 'uncertain',
+    code: 'upstream_protocol',
+    status: 200,
+  },
+  {
+    what: 'two results',
+    fault: {
+      kind: 'raw',
+      body: (id, result) => `{"jsonrpc":"2.0","id":${id},"result":${result},"result":{}}`,
+    },
+    verdict: 'uncertain',
+    code: 'upstream_protocol',
+    status: 200,
+  },
+  {
+    what: 'a result and an error',
+    fault: {
+      kind: 'raw',
+      body: (id, result) => `{"jsonrpc":"2.0","id":${id},"result":${result},"error":{}}`,
+    },
+    verdict: 'uncertain',
+    code: 'upstream_protocol',
+    status: 200,
+  },
+  {
+    what: 'a result that is no object',
+    fault: { kind: 'raw', body: (id) => `{"jsonrpc":"2.0","id":${id},"result":[1]}` },
+    verdict: 'uncertain',
+    code: 'upstream_protocol',
+    status: 200,
+  },
+  {
+    what: 'a result that is no JSON',
+    fault: { kind: 'raw', body: (id) => `{"jsonrpc":"2.0","id":${id},"result":{"a":tru}}` },
+    verdict: 'uncertain',
+    code: 'upstream_protocol',
+    status: 200,
+  },
+  {
+    what: 'bytes that are no UTF-8',
+    fault: {
+      kind: 'raw',
+      body: (id) =>
+        Buffer.concat([
+          Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{"a":"`),
+          Buffer.from([0xff, 0xfe]),
+          Buffer.from('"}}'),
+        ]),
+    },
+    verdict: 'uncertain',
+    code: 'upstream_protocol',
+    status: 200,
+  },
+  {
+    what: 'a stream that ends without the answer',
+    fault: { kind: 'raw', contentType: sse, body: () => ': nothing\n\n' },
+    verdict: 'uncertain',
+    code: 'upstream_unreachable',
+    status: 200,
+  },
+  {
+    what: 'a stream with the answer to another id',
+    fault: {
+      kind: 'raw',
+      contentType: sse,
+      body: (_id, result) => `data: {"jsonrpc":"2.0","id":"x","result":${result}}\n\n`,
+    },
+    verdict: 'uncertain',
+    code: 'upstream_unreachable',
+    status: 200,
+  },
+]
+
+test.each(both.flatMap((era) => rows.map((row) => ({ era, ...row }))))(
+  '$era: $what is $verdict ($code), and the upstream was asked once',
+  async ({ era, fault, verdict, code, status }) => {
+    const { upstream, bench } = await start({ era })
+    upstream.misbehave(fault, { method: 'tools/call' })
+    for (const access of ['read', 'write'] as const) {
+      const before = upstream.count('tools/call')
+      const { head, raw } = await bench.call('counter_add', { by: 1 }, { access })
+      expect(head).toMatchObject({ verdict, code })
+      expect(head.status).toBe(status)
+      expect(raw).toHaveLength(0)
+      expect(upstream.count('tools/call')).toBe(before + 1)
+    }
+    upstream.behave()
+    expect((await bench.call('counter_read')).head.verdict).toBe('result')
+  },
+)
+
+test.each(both)(
+  '%s: an answer that does not come in time is uncertain, a slower limit gets it',
+  async (era) => {
+    const { upstream, bench } = await start({ era })
+    const limits = { resultBytes: 1_000_000, callMs: 150, verifyWithinMs: 300_000 }
+    upstream.misbehave({ kind: 'hang' }, { method: 'tools/call', times: 1 })
+    const { head } = await bench.call('counter_add', { by: 1 }, { limits })
+    expect(head).toMatchObject({ verdict: 'uncertain', code: 'upstream_timeout' })
+    expect(upstream.effects).toBe(1)
+    upstream.misbehave({ kind: 'late', ms: 200 }, { method: 'tools/call', times: 1 })
+    expect((await bench.call('counter_read')).head.verdict).toBe('result')
+  },
+)
+
+test.each(both)('%s: an endless stream ends at the limit of the call', async (era) => {
+  const { upstream, bench } = await start({ era })
+  upstream.misbehave({ kind: 'endless_sse', chunkBytes: 1_000 }, { method: 'tools/call' })
+  const limits = { resultBytes: 1_000, callMs: 200, verifyWithinMs: 300_000 }
+  const { head } = await bench.call('counter_read', {}, { limits })
+  expect(head).toMatchObject({ verdict: 'uncertain', code: 'upstream_timeout' })
+})
+
+test.each([
+  { era: 'legacy', reply: 'json' },
+  { era: 'legacy', reply: 'sse' },
+  { era: 'modern', reply: 'json' },
+  { era: 'modern', reply: 'sse' },
+] as const)('$era, $reply: results and errors pass as they are', async (options) => {
+  const { upstream, bench } = await start(options)
+  const meta =
+    options.era === 'modern'
+      ? {
+          resultType: 'complete',
+          _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'scripted', version: '1.0.0' } },
+        }
+      : {}
+  const read = await bench.call('counter_read')
+  expect(JSON.parse(read.raw.toString())).toEqual({
+    content: [{ type: 'text', text: String(upstream.state.counter) }],
+    ...meta,
+  })
+  expect(read.head).toMatchObject({ verdict: 'result', status: 200, bytes: read.raw.length })
+  expect(read.head.code).toBeUndefined()
+  const report = await bench.call('report')
+  expect(JSON.parse(report.raw.toString()).structuredContent).toEqual({
+    value: upstream.state.counter,
+  })
+  const fails = await bench.call('fails')
+  expect(fails.head).toMatchObject({ verdict: 'result', isError: true })
+  const error = await bench.call('rpc_error')
+  expect(error.head).toMatchObject({ verdict: 'result', rpcError: true })
+  expect(JSON.parse(error.raw.toString())).toEqual({
+    code: -32042,
+    message: 'no such thing',
+    data: { why: 'scripted' },
+  })
+})
+
+test('the bytes of a result are not touched', async () => {
+  const { upstream, bench } = await start({ era: 'legacy' })
+  const sent = '{ "content":[],"n":1.0,"big":12345678901234567890,"e":1E3,"text":"\\u00e9" }'
+  upstream.misbehave(
+    {
+      kind: 'raw',
+      contentType: json,
+      body: (id) => `{"result":${sent}, "id":${id},"jsonrpc":"2.0"}`,
+    },
+    { method: 'tools/call' },
+  )
+  const { raw } = await bench.call('counter_read')
+  expect(raw.toString()).toBe(sent)
+})
+
+test('a question of a modern server is told as one, and not passed on', async () => {
+  const ask = () => ({ result: { resultType: 'input_required', inputRequests: {} } })
+  const { bench } = await start({ era: 'modern', tools: [{ name: 'asks', run: ask }] })
+  const { head, raw } = await bench.call('asks')
+  expect(head).toMatchObject({ verdict: 'result', code: 'input_required' })
+  expect(raw).toHaveLength(0)
+})
+
+test('a result type nobody knows is uncertain in 2026-07-28 and means nothing before', async () => {
+  const tools = [{ name: 'odd', run: () => ({ result: { resultType: 'perhaps', content: [] } }) }]
+  const modern = await start({ era: 'modern', tools })
+  expect((await modern.bench.call('odd')).head).toMatchObject({
+    verdict: 'uncertain',
+    code: 'upstream_protocol',
+  })
+  const legacy = await start({ era: 'legacy', tools })
+  expect((await legacy.bench.call('odd')).head.verdict).toBe('result')
+})
+
+test('a result over the limit is known, digested and withheld; one at the limit passes', async () => {
+  const { bench } = await start({ era: 'legacy' })
+  const whole = await bench.call('big', { bytes: 5_000 })
+  const limitedTo = (resultBytes: number) =>
+    bench.call(
+      'big',
+      { bytes: 5_000 },
+      { limits: { resultBytes, callMs: 5_000, verifyWithinMs: 300_000 } },
+    )
+  const cut = await limitedTo(whole.raw.length - 1)
+  expect(cut.head).toMatchObject({
+    verdict: 'result',
+    code: 'result_too_large',
+    withheld: 'too_large',
+    bytes: whole.raw.length,
+    digest: whole.head.digest,
+  })
+  expect(cut.raw).toHaveLength(0)
+  expect((await limitedTo(whole.raw.length)).raw).toEqual(whole.raw)
+})
+
+test('progress of ours is passed on when it is wanted', async () => {
+  for (const era of both) {
+    const { bench } = await start({ era })
+    const order = bench.order('progress', { steps: 3 }, { progress: true })
+    const { id } = bench.gateway.submit(order)
+    expect((await bench.gateway.result(id)).head.verdict).toBe('result')
+    expect(bench.gateway.progress(id)).toEqual([
+      { intent: id, progress: 1, total: 3, message: 'step 1' },
+      { intent: id, progress: 2, total: 3, message: 'step 2' },
+      { intent: id, progress: 3, total: 3, message: 'step 3' },
+    ])
+    const unwanted = bench.gateway.submit(bench.order('progress', { steps: 3 }))
+    await bench.gateway.result(unwanted.id)
+    expect(bench.gateway.progress(unwanted.id)).toEqual([])
+  }
+})
+
+test('the upstream gets the name, the arguments and words of ours, and nothing else', async () => {
+  const { upstream, bench } = await start({ era: 'modern' })
+  await bench.call('whoami', { b: 1, a: 'x' }, { progress: true })
+  const sent = upstream.requests.at(-1)
+  const body = sent?.body as { id: number; params: object }
+  expect(body.params).toEqual({
+    name: 'whoami',
+    arguments: { a: 'x', b: 1 },
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'sallyport', version: expect.any(String) },
+      'io.modelcontextprotocol/clientCapabilities': {},
+      progressToken: body.id,
+    },
+  })
+  expect(sent?.text).toContain('"arguments":{"a":"x","b":1}')
+  expect(sent?.headers).toEqual({
+    host: `127.0.0.1:${upstream.port}`,
+    connection: 'keep-alive',
+    accept: 'application/json, text/event-stream',
+    'accept-encoding': 'identity',
+    'user-agent': expect.stringMatching(/^sallyport\//),
+    'content-type': 'application/json',
+    'content-length': expect.any(String),
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': 'whoami',
+  })
+})
+
+test('arguments are mirrored in headers where the reviewed schema says so', async () => {
+  const inputSchema = {
+    type: 'object',
+    properties: {
+      region: { type: 'string', 'x-mcp-header': 'Region' },
+      count: { type: 'integer', 'x-mcp-header': 'Count' },
+      absent: { type: 'string', 'x-mcp-header': 'Absent' },
+    },
+  }
+  const { upstream, bench } = await start({
+    era: 'modern',
+    tools: [{ name: 'grüße', inputSchema }],
+  })
+  const paramHeaders = [
+    { header: 'Region', path: ['region'] },
+    { header: 'Count', path: ['count'] },
+    { header: 'Absent', path: ['absent'] },
+  ]
+  const args = { region: 'Köln', count: 42 }
+  const { head } = await bench.call('grüße', args, { paramHeaders })
+  expect(head.verdict).toBe('result')
+  expect(upstream.requests.at(-1)?.headers).toMatchObject({
+    'mcp-name': '=?base64?Z3LDvMOfZQ==?=',
+    'mcp-param-region': '=?base64?S8O2bG4=?=',
+    'mcp-param-count': '42',
+  })
+  expect(upstream.requests.at(-1)?.headers).not.toHaveProperty('mcp-param-absent')
+  // Without them the upstream refuses: it checks.
+  expect((await bench.call('grüße', args)).head.code).toBe('upstream_refused')
+})
+
+test('a cancelled modern read ends; a write and a legacy read go on', async () => {
+  for (const [era, access, verdict] of [
+    ['modern', 'read', 'uncertain'],
+    ['modern', 'write', 'result'],
+    ['legacy', 'read', 'result'],
+  ] as const) {
+    const { upstream, bench } = await start({ era })
+    upstream.misbehave({ kind: 'hang' }, { method: 'tools/call' })
+    const { id } = bench.gateway.submit(bench.order('counter_read', {}, { access }))
+    await upstream.received('tools/call')
+    bench.gateway.send('cancel', { intent: id })
+    bench.gateway.send('ping', { n: 1 })
+    await bench.gateway.until(() => bench.gateway.of('pong').length > 0)
+    upstream.answerHeld()
+    expect((await bench.gateway.result(id)).head.verdict).toBe(verdict)
+  }
+})
