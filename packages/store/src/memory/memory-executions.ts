@@ -1,0 +1,118 @@
+import type {
+  Execution,
+  ExecutionFilter,
+  ExecutionState,
+  ExecutionWrites,
+  Instance,
+  Settlement,
+} from '@sallyport/core'
+import type { ExecutionId, GrantId, InstanceId, SessionId } from '@sallyport/protocol'
+import { blocksWrites, mustBeMoves, settled, unfinishedStates } from '../rows/outcome.ts'
+import { type MemoryRows, putNew } from './memory-rows.ts'
+import { newestFirst, sorted } from './sort.ts'
+
+const unfinished: ReadonlySet<ExecutionState> = new Set(unfinishedStates)
+
+export class MemoryExecutions implements ExecutionWrites {
+  readonly #executions: MemoryRows<Execution>
+  readonly #instances: MemoryRows<Instance>
+
+  constructor(rows: { executions: MemoryRows<Execution>; instances: MemoryRows<Instance> }) {
+    this.#executions = rows.executions
+    this.#instances = rows.instances
+  }
+
+  async get(id: ExecutionId): Promise<Execution | undefined> {
+    return this.#executions.get(id)
+  }
+
+  async byCall(sessionId: SessionId, callId: string): Promise<Execution | undefined> {
+    return this.#executions
+      .all()
+      .find((row) => row.sessionId === sessionId && row.callId === callId)
+  }
+
+  async list({ ownerId, sessionId, state, limit }: ExecutionFilter): Promise<Execution[]> {
+    const wanted = this.#executions
+      .all()
+      .filter((row) => ownerId === undefined || row.ownerId === ownerId)
+      .filter((row) => sessionId === undefined || row.sessionId === sessionId)
+      .filter((row) => state === undefined || row.state === state)
+    return newestFirst(wanted).slice(0, limit)
+  }
+
+  async count(state: ExecutionState): Promise<number> {
+    return this.#executions.all().filter((row) => row.state === state).length
+  }
+
+  async abandoned(now: number, owner?: InstanceId): Promise<Execution[]> {
+    return this.#dispatching(({ gatewayInstance }) => {
+      const lease = this.#instances.get(gatewayInstance)
+      return gatewayInstance === owner || !lease || lease.leaseUntil <= now
+    })
+  }
+
+  async dispatchingOf(instance: InstanceId): Promise<Execution[]> {
+    return this.#dispatching(({ gatewayInstance }) => gatewayInstance === instance)
+  }
+
+  async unfinishedOf(sessionId: SessionId): Promise<Execution[]> {
+    const open = this.#executions
+      .all()
+      .filter((row) => row.sessionId === sessionId && unfinished.has(row.state))
+    return sorted(open, ({ id }) => id)
+  }
+
+  async insert(rows: readonly Execution[]): Promise<('inserted' | 'call' | 'write')[]> {
+    const results: ('inserted' | 'call' | 'write')[] = []
+    for (const row of rows) results.push(await this.#insertOne(row))
+    return results
+  }
+
+  async #insertOne(row: Execution): Promise<'inserted' | 'call' | 'write'> {
+    if (await this.byCall(row.sessionId, row.callId)) return 'call'
+    const blocked = this.#executions
+      .all()
+      .some((other) => blocksWrites(other) && other.writeKey === row.writeKey)
+    if (blocked && blocksWrites(row)) return 'write'
+    putNew(this.#executions, row.id, row)
+    return 'inserted'
+  }
+
+  async settle(settlements: readonly Settlement[]): Promise<Set<ExecutionId>> {
+    mustBeMoves(settlements)
+    const moved = new Set<ExecutionId>()
+    for (const settlement of settlements) {
+      const row = this.#executions.get(settlement.id)
+      const after = row && settled(row, settlement)
+      if (!after) continue
+      this.#executions.put(after)
+      moved.add(after.id)
+    }
+    return moved
+  }
+
+  async claim(id: ExecutionId, from: InstanceId, to: InstanceId): Promise<boolean> {
+    const row = this.#executions.get(id)
+    if (row?.state !== 'dispatching' || row.gatewayInstance !== from) return false
+    this.#executions.put({ ...row, gatewayInstance: to })
+    return true
+  }
+
+  async note(id: ExecutionId, notes: Readonly<Record<string, unknown>>): Promise<void> {
+    const row = this.#executions.get(id)
+    if (row) this.#executions.put({ ...row, notes: { ...row.notes, ...notes } })
+  }
+
+  async countPassed(sessionId: SessionId, grantId: GrantId, since: number): Promise<number> {
+    return this.#executions
+      .all()
+      .filter((row) => row.sessionId === sessionId && row.grantId === grantId)
+      .filter(({ barrierAt }) => barrierAt !== null && barrierAt > since).length
+  }
+
+  #dispatching(wanted: (row: Execution) => boolean): Execution[] {
+    const rows = this.#executions.all().filter((row) => row.state === 'dispatching' && wanted(row))
+    return sorted(rows, ({ id }) => id)
+  }
+}

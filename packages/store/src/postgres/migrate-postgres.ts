@@ -1,0 +1,40 @@
+import type { PoolClient } from 'pg'
+import {
+  checksum,
+  createAppliedMigrations,
+  insertAppliedMigration,
+  type Migration,
+  pending,
+  selectAppliedMigrations,
+} from '../migrations/migration.ts'
+
+interface AppliedRow {
+  readonly number: number
+  readonly checksum: string
+}
+
+/** Brings the schema up to date, in one transaction; gateways that start together do it one after the other. */
+export async function migratePostgres(
+  client: PoolClient,
+  schema: string | undefined,
+  known: readonly Migration[],
+): Promise<void> {
+  await client.query('BEGIN')
+  try {
+    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
+      `sallyport migrations ${schema ?? ''}`,
+    ])
+    if (schema !== undefined) await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+    await client.query(createAppliedMigrations)
+    const applied = await client.query<AppliedRow>(selectAppliedMigrations)
+    for (const migration of pending(known, applied.rows)) {
+      await client.query(migration.sql)
+      const { number, name } = migration
+      await client.query(insertAppliedMigration, [number, name, checksum(migration)])
+    }
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw error
+  }
+}

@@ -1,0 +1,155 @@
+import type { PoolClient } from 'pg'
+import type { Scalar } from '../rows/column.ts'
+import type { Shape } from '../rows/table.ts'
+import type { Kept, Param, SqlWriter } from '../sql/driver.ts'
+import { prepared } from './connect-postgres.ts'
+import { fromPostgres, isUniqueViolation } from './postgres-error.ts'
+
+const arrays = { text: 'text[]', integer: 'bigint[]', real: 'double precision[]' } as const
+
+const holdKey = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))"
+const holdWriteKeys = `SELECT key FROM unnest($1::text[]) AS key
+  WHERE pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' write ' || key, 0))`
+const takenWriteKeys = `SELECT write_key FROM executions
+  WHERE write_key = ANY($1) AND state IN ('dispatching', 'unknown')`
+
+/** Statements of one transaction, on its own connection. */
+export class PostgresTx implements SqlWriter {
+  readonly #client: PoolClient
+  #failure: unknown
+  #isOver = false
+
+  constructor(client: PoolClient) {
+    this.#client = client
+  }
+
+  /** Ends its use. Throws what failed in it, also when `work` went on: the server has rolled it back then. */
+  end(): void {
+    this.#isOver = true
+    if (this.#failure) throw this.#failure
+  }
+
+  /** Ends its use after `work` threw. */
+  abandon(): void {
+    this.#isOver = true
+  }
+
+  async rows(sql: string, params: readonly Param[]): Promise<readonly Kept[]> {
+    return (await this.#do(() => this.send(sql, params))).rows
+  }
+
+  async run(sql: string, params: readonly Param[]): Promise<number> {
+    return (await this.#do(() => this.send(sql, params))).rowCount ?? 0
+  }
+
+  async attempt(sql: string, params: readonly Param[]): Promise<number | undefined> {
+    try {
+      return await this.saved(async () => (await this.send(sql, params)).rowCount ?? 0)
+    } catch (error) {
+      if (isUniqueViolation(error)) return undefined
+      throw this.fail(error)
+    }
+  }
+
+  async insertAll(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<void> {
+    await this.#insertMany(shape, rows, '')
+  }
+
+  async insertNew(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<Set<unknown>> {
+    const rest = `ON CONFLICT DO NOTHING RETURNING ${shape.columns[0]}`
+    const inserted = await this.#insertMany(shape, rows, rest)
+    return new Set(inserted.map(([key]) => key))
+  }
+
+  async #insertMany(
+    shape: Shape,
+    rows: readonly (readonly Scalar[])[],
+    rest: string,
+  ): Promise<readonly Kept[]> {
+    if (rows.length === 0) return []
+    const columns = shape.columns.join(', ')
+    const sql = `INSERT INTO ${shape.name} (${columns})
+      SELECT ${columns} FROM ${unnested(shape)} WITH ORDINALITY AS given (${columns}, place)
+      ORDER BY place ${rest}`
+    return this.rows(sql, byColumn(shape, rows))
+  }
+
+  async updateAll(
+    shape: Shape,
+    keys: number,
+    rows: readonly (readonly Scalar[])[],
+  ): Promise<number> {
+    if (rows.length === 0) return 0
+    const terms = (columns: readonly string[], prefix: string, joint: string) =>
+      columns.map((column) => `${prefix}${column} = given.${column}`).join(joint)
+    const sql = `UPDATE ${shape.name} SET ${terms(shape.columns.slice(keys), '', ', ')}
+      FROM ${unnested(shape)} AS given (${shape.columns.join(', ')})
+      WHERE ${terms(shape.columns.slice(0, keys), `${shape.name}.`, ' AND ')}`
+    return this.run(sql, byColumn(shape, rows))
+  }
+
+  async holdKey(key: string): Promise<void> {
+    await this.rows(holdKey, [key])
+  }
+
+  /**
+   * Whoever inserts a key holds its lock until the commit is seen, so that inserting never waits for another's row, and
+   * two groups with the same keys in different orders cannot wait for each other.
+   */
+  async freeWriteKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    if (keys.length === 0) return new Set()
+    const [held, taken] = await Promise.all([
+      this.rows(holdWriteKeys, [keys]),
+      this.rows(takenWriteKeys, [keys]),
+    ])
+    const used = new Set(taken.map(([key]) => key))
+    return new Set(held.map(([key]) => key as string).filter((key) => !used.has(key)))
+  }
+
+  /** Runs `work` between a savepoint and its release; when it throws, all of it is undone and the transaction lives. */
+  async saved<T>(work: () => Promise<T>): Promise<T> {
+    await this.#do(() => this.sendText('SAVEPOINT here'))
+    try {
+      const result = await work()
+      await this.sendText('RELEASE SAVEPOINT here')
+      return result
+    } catch (error) {
+      await this.#do(() => this.sendText('ROLLBACK TO SAVEPOINT here'))
+      throw error
+    }
+  }
+
+  /** Sends a statement; whoever calls it judges the failure. */
+  send(sql: string, params: readonly Param[]) {
+    return this.#client.query<unknown[]>(prepared(sql, params))
+  }
+
+  /** Several statements without parameters. */
+  sendText(sql: string) {
+    return this.#client.query<unknown[]>({ text: sql, rowMode: 'array' })
+  }
+
+  /** Remembers that the transaction can only be rolled back. */
+  fail(error: unknown): Error {
+    const failure = fromPostgres(error)
+    this.#failure ??= failure
+    return failure
+  }
+
+  async #do<T>(statement: () => Promise<T>): Promise<T> {
+    if (this.#isOver) throw new TypeError('the transaction has ended')
+    try {
+      return await statement()
+    } catch (error) {
+      throw this.fail(error)
+    }
+  }
+}
+
+function unnested(shape: Shape): string {
+  return `unnest(${shape.types.map((type, i) => `$${i + 1}::${arrays[type]}`).join(', ')})`
+}
+
+function byColumn(shape: Shape, rows: readonly (readonly Scalar[])[]): Scalar[][] {
+  return shape.columns.map((_, column) => rows.map((row) => row[column] ?? null))
+}

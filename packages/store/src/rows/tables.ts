@@ -1,0 +1,260 @@
+/** Every table of the store, by the rows of core. */
+import {
+  type ApiToken,
+  type Binding,
+  type Catalog,
+  type CatalogTool,
+  type Connection,
+  type Credential,
+  credentialStates,
+  type Execution,
+  type Grant,
+  type Instance,
+  type Observation,
+  type Profile,
+  type Session,
+  type Setting,
+  type User,
+} from '@sallyport/core'
+import {
+  accesses,
+  catalogStates,
+  connectionLimits,
+  connectionStates,
+  executionStates,
+  grantLimits,
+  isolationClasses,
+  modes,
+  profileSettings,
+  roles,
+  sessionStates,
+  transports,
+} from '@sallyport/protocol'
+import {
+  errorCode,
+  flag,
+  integer,
+  json,
+  list,
+  object,
+  oneOf,
+  orNull,
+  real,
+  text,
+} from './column.ts'
+import { table } from './table.ts'
+
+/** Checked against the schema, and kept as it was given. */
+const fits =
+  <T>(schema: { parse(value: unknown): unknown }) =>
+  (value: unknown) => {
+    schema.parse(value)
+    return value as T
+  }
+
+export const users = table<User>('users', {
+  id: text(),
+  name: text(),
+  role: oneOf(roles),
+  createdAt: integer(),
+  disabledAt: orNull(integer()),
+})
+
+export const tokens = table<ApiToken>('tokens', {
+  id: text(),
+  userId: text(),
+  hash: text(),
+  label: orNull(text()),
+  createdAt: integer(),
+  expiresAt: orNull(integer()),
+  revokedAt: orNull(integer()),
+})
+
+export const connections = table<Connection>('connections', {
+  id: text(),
+  name: text(),
+  scope: text(),
+  ownerId: orNull(text()),
+  transport: oneOf(transports),
+  state: oneOf(connectionStates),
+  revision: integer(),
+  version: integer(),
+  required: flag(),
+  limits: json(fits(connectionLimits)),
+  endpointSeal: orNull(text()),
+  endpointClear: orNull(object()),
+  credentialId: orNull(text()),
+  publishedId: orNull(text()),
+  everEnabled: flag(),
+  health: object(),
+  createdAt: integer(),
+  updatedAt: integer(),
+})
+
+export const observations = table<Observation>('observations', {
+  connectionId: text(),
+  connectionRevision: integer(),
+  digest: text(),
+  at: integer(),
+  tools: object(),
+})
+
+export const credentials = table<Credential>('credentials', {
+  id: text(),
+  connectionId: text(),
+  version: integer(),
+  state: oneOf(credentialStates),
+  seal: text(),
+  clear: object(),
+  createdAt: integer(),
+  updatedAt: integer(),
+})
+
+export const catalogs = table<Catalog>('catalogs', {
+  id: text(),
+  connectionId: text(),
+  connectionRevision: integer(),
+  number: orNull(integer()),
+  state: oneOf(catalogStates),
+  version: integer(),
+  era: oneOf(['modern', 'legacy']),
+  protocolVersion: text(),
+  serverInfo: json(),
+  digest: text(),
+  discoveredAt: integer(),
+  discoveredBy: text(),
+  reviewedBy: orNull(text()),
+  publishedBy: orNull(text()),
+  publishedAt: orNull(integer()),
+})
+
+/** Kept with the id of its catalog; read without. */
+export const catalogTools = table<CatalogTool>('catalog_tools', {
+  name: text(),
+  exposedName: text(),
+  title: orNull(text()),
+  description: orNull(text()),
+  inputSchema: json(),
+  outputSchema: json(),
+  annotations: json(),
+  digest: text(),
+  access: oneOf(accesses),
+  decision: oneOf(['include', 'exclude']),
+  note: orNull(text()),
+  flags: list(),
+  refusedBecause: orNull(text()),
+})
+
+export const profiles = table<Profile>('profiles', {
+  id: text(),
+  name: text(),
+  state: oneOf(['active', 'deleted']),
+  /** A setting that a later release added has its default in older rows. */
+  settings: json((value) => profileSettings.parse(value)),
+  createdAt: integer(),
+})
+
+export const grants = table<Grant>('grants', {
+  id: text(),
+  profileId: text(),
+  connectionId: text(),
+  tool: text(),
+  mode: oneOf(modes),
+  limits: json(fits(grantLimits)),
+  digest: text(),
+  ownerId: orNull(text()),
+  createdBy: text(),
+  createdAt: integer(),
+  revokedAt: orNull(integer()),
+})
+
+export const sessions = table<Session>('sessions', {
+  id: text(),
+  profileId: text(),
+  ownerId: text(),
+  state: oneOf(sessionStates),
+  tokenHash: text(),
+  isolation: oneOf(isolationClasses),
+  label: orNull(text()),
+  harness: orNull(text()),
+  evidence: json(),
+  createdBy: text(),
+  createdAt: integer(),
+  openedAt: orNull(integer()),
+  expiresAt: integer(),
+  idleMs: integer(),
+  lastCallAt: integer(),
+  endedAt: orNull(integer()),
+  endReason: orNull(text()),
+  unavailable: list(),
+})
+
+export const bindings = table<Binding>('bindings', {
+  id: text(),
+  sessionId: text(),
+  connectionName: text(),
+  exposedName: text(),
+  connectionId: text(),
+  connectionRevision: integer(),
+  scope: text(),
+  credentialId: orNull(text()),
+  catalogId: text(),
+  tool: text(),
+  toolDigest: text(),
+  grantId: text(),
+  grantDigest: text(),
+  inputSchemaDigest: text(),
+  shownSchemaDigest: text(),
+  mode: oneOf(modes),
+  access: oneOf(accesses),
+  limits: object(),
+  digestVersion: integer(),
+  hash: text(),
+})
+
+export const executions = table<Execution>('executions', {
+  id: text(),
+  sessionId: text(),
+  ownerId: text(),
+  callId: text(),
+  state: oneOf(executionStates),
+  code: orNull(errorCode()),
+  field: orNull(text()),
+  connectionId: orNull(text()),
+  connectionName: text(),
+  tool: text(),
+  mode: orNull(oneOf(modes)),
+  access: orNull(oneOf(accesses)),
+  bindingId: orNull(text()),
+  bindingHash: orNull(text()),
+  grantId: orNull(text()),
+  argumentsDigest: orNull(text()),
+  digestVersion: integer(),
+  writeKey: orNull(text()),
+  intentId: orNull(text()),
+  intentDigest: orNull(text()),
+  gatewayInstance: text(),
+  workerInstance: orNull(text()),
+  notAfter: orNull(integer()),
+  intentIssuedAt: orNull(integer()),
+  arrivedAt: integer(),
+  barrierAt: orNull(integer()),
+  finishedAt: orNull(integer()),
+  resultDigest: orNull(text()),
+  resultBytes: orNull(integer()),
+  tookMs: orNull(real()),
+  notes: object(),
+})
+
+export const instances = table<Instance>('instances', {
+  id: text(),
+  startedAt: integer(),
+  leaseUntil: integer(),
+})
+
+export const settings = table<Setting>('settings', {
+  name: text(),
+  value: json(),
+  by: text(),
+  at: integer(),
+})

@@ -1,0 +1,34 @@
+/**
+ * What the SQL is run by: one small interface for both engines. Statements are written once, as Postgres takes them, with
+ * `$1` for parameters; a list is one parameter (`= ANY($1)`).
+ */
+import type { Scalar } from '../rows/column.ts'
+import type { Shape } from '../rows/table.ts'
+
+export type Param = Scalar | readonly Scalar[]
+
+/** A row as an array, in the order of the selected columns. */
+export type Kept = readonly unknown[]
+
+export interface SqlReader {
+  /** Throws `store_unavailable` when the database fails. */
+  rows(sql: string, params: readonly Param[]): Promise<readonly Kept[]>
+}
+
+/** One transaction. After it has ended, every use throws TypeError; after a failure it can only be rolled back. */
+export interface SqlWriter extends SqlReader {
+  /** How many rows were written. Throws TypeError when a unique index refuses. */
+  run(sql: string, params: readonly Param[]): Promise<number>
+  /** As `run`, but undefined when a unique index refuses; the transaction goes on. */
+  attempt(sql: string, params: readonly Param[]): Promise<number | undefined>
+  /** All or, with a TypeError for a key that exists, none. */
+  insertAll(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<void>
+  /** Each on its own, in the order given; the values of the first column of those that no unique index refused. */
+  insertNew(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<Set<unknown>>
+  /** Sets the columns after the first `keys` ones in the rows that these name; how many rows were written. */
+  updateAll(shape: Shape, keys: number, rows: readonly (readonly Scalar[])[]): Promise<number>
+  /** Serializes transactions on a word. Waits; ends with the transaction. */
+  holdKey(key: string): Promise<void>
+  /** Takes the right to insert rows of these write keys, without waiting; leaves out what another one holds or has. */
+  freeWriteKeys(keys: readonly string[]): Promise<ReadonlySet<string>>
+}

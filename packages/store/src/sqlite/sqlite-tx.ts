@@ -1,0 +1,130 @@
+import type { Authority, AuthorityRefs } from '@sallyport/core'
+import type { Scalar } from '../rows/column.ts'
+import type { Shape } from '../rows/table.ts'
+import {
+  authorityOf,
+  barrierStatements,
+  noRows,
+  pauseForBarrier,
+  readPause,
+} from '../sql/authority.ts'
+import type { Kept, Param, SqlWriter } from '../sql/driver.ts'
+import type { TxLocks } from '../sql/sql-nouns.ts'
+import { insert } from '../sql/statements.ts'
+import type { SqliteConnection } from './sqlite-connection.ts'
+
+const kinds = barrierStatements()
+const pauseStatement = pauseForBarrier()
+
+/** One transaction. It is the only one that writes, so it holds every lock there is from its beginning. */
+export class SqliteTx implements SqlWriter, TxLocks {
+  readonly #connection: SqliteConnection
+  readonly #clock: () => number
+  #startedAt: number | undefined
+  #failure: unknown
+  #isOver = false
+  #written = 0
+
+  constructor(connection: SqliteConnection, clock: () => number) {
+    this.#connection = connection
+    this.#clock = clock
+  }
+
+  /** Ends its use. Throws what failed in it, also when `work` went on: it is not to be committed then. */
+  end(): void {
+    this.#isOver = true
+    if (this.#failure) throw this.#failure
+  }
+
+  /** Ends its use after `work` threw. */
+  abandon(): void {
+    this.#isOver = true
+  }
+
+  /** Rows, so far. */
+  get written(): number {
+    return this.#written
+  }
+
+  rows(sql: string, params: readonly Param[]): Promise<readonly Kept[]> {
+    return this.#do((connection) => connection.rows(sql, params))
+  }
+
+  run(sql: string, params: readonly Param[]): Promise<number> {
+    return this.#do((connection) => this.#count(connection.run(sql, params)))
+  }
+
+  attempt(sql: string, params: readonly Param[]): Promise<number | undefined> {
+    return this.#do((connection) => {
+      const written = connection.attempt(sql, params)
+      return written === undefined ? undefined : this.#count(written)
+    })
+  }
+
+  insertAll(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<void> {
+    const sql = insert(shape)
+    return this.#do((connection) => {
+      for (const row of rows) this.#count(connection.run(sql, row))
+    })
+  }
+
+  insertNew(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<Set<unknown>> {
+    const sql = insert(shape, 'ON CONFLICT DO NOTHING')
+    return this.#do((connection) => {
+      const inserted = rows.filter((row) => this.#count(connection.run(sql, row)) === 1)
+      return new Set(inserted.map((row) => row[0]))
+    })
+  }
+
+  updateAll(shape: Shape, keys: number, rows: readonly (readonly Scalar[])[]): Promise<number> {
+    const terms = shape.columns.map((column, i) => `${column} = $${i + 1}`)
+    const sql = `UPDATE ${shape.name} SET ${terms.slice(keys).join(', ')}
+      WHERE ${terms.slice(0, keys).join(' AND ')}`
+    return this.#do((connection) => {
+      let written = 0
+      for (const row of rows) written += connection.run(sql, row)
+      return this.#count(written)
+    })
+  }
+
+  async holdKey(): Promise<void> {}
+
+  async freeWriteKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(keys)
+  }
+
+  async now(): Promise<number> {
+    this.#startedAt ??= this.#clock()
+    return this.#startedAt
+  }
+
+  async lockAuthority(refs: AuthorityRefs): Promise<Authority> {
+    const now = await this.now()
+    return this.#do((connection) => {
+      const [pause] = connection.rows(pauseStatement, [])
+      const rows = noRows()
+      for (const { kind, lock } of kinds) {
+        const ids = refs[kind]
+        if (ids.length > 0) rows[kind] = connection.rows(lock, [ids])
+      }
+      return authorityOf(now, rows, readPause(pause), new Set())
+    })
+  }
+
+  async lockForChange(): Promise<void> {}
+
+  #count(rows: number): number {
+    this.#written += rows
+    return rows
+  }
+
+  async #do<T>(work: (connection: SqliteConnection) => T): Promise<T> {
+    if (this.#isOver) throw new TypeError('the transaction has ended')
+    try {
+      return work(this.#connection)
+    } catch (error) {
+      this.#failure ??= error
+      throw error
+    }
+  }
+}
