@@ -136,11 +136,11 @@ export class CallDesk implements Calls {
       return { kind: 'failure', executionId: id, code: 'approval_not_available' }
     }
     const outcome = this.#dispatch(request, this.#row(request, id, digest), arguments_.text)
-    this.#keepLive(key, session.id, { digest, outcome })
+    this.#keepLive(key, session.id, id, { digest, outcome })
     return outcome
   }
 
-  #keepLive(key: string, session: SessionId, live: Live): void {
+  #keepLive(key: string, session: SessionId, id: ExecutionId, live: Live): void {
     this.#live.set(key, live)
     const ofSession = this.#liveOf.get(session) ?? new Set()
     this.#liveOf.set(session, ofSession.add(live.outcome))
@@ -148,7 +148,8 @@ export class CallDesk implements Calls {
       this.#live.delete(key)
       ofSession.delete(live.outcome)
       if (ofSession.size === 0) this.#liveOf.delete(session)
-      if (outcome.executionId !== null) this.#recent.keep(key, live.digest, outcome)
+      // What was told about another execution of this call id is not its outcome.
+      if (outcome.executionId === id) this.#recent.keep(key, live.digest, outcome)
     })
   }
 

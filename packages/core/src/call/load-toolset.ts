@@ -1,9 +1,5 @@
 /** Builds toolsets from bindings and keeps them: bindings, catalogs and grants never change, so what is kept stays true. */
-import {
-  type CatalogId,
-  SallyportError,
-  type SessionId,
-} from '@sallyport/protocol'
+import { type CatalogId, SallyportError, type SessionId } from '@sallyport/protocol'
 import type { Binding } from '../binding/binding.ts'
 import type { CatalogTool } from '../catalog/catalog.ts'
 import type { Grant } from '../grant/grant.ts'

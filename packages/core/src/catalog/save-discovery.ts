@@ -16,24 +16,28 @@ import { catalogFromListing } from './from-listing.ts'
  * credential are what they were when it was asked for (`conflict`). A tool that is unchanged since the last published
  * revision keeps what was decided about it.
  */
-export function saveDiscovery(
+export async function saveDiscovery(
   { store, ids }: Deps,
   actor: Actor,
   asked: Asked,
   listing: Listing,
 ): Promise<Catalog> {
+  const seen = checkMayManage(actor, await store.connections.get(asked.connectionId))
+  const tools = catalogFromListing(listing, seen.name)
   return store.transact(async (tx) => {
     const confirmed = await confirmActor(tx, actor)
-    const seen = checkMayManage(confirmed, await tx.connections.get(asked.connectionId))
     const draft = draftOf(ids('catalog'), listing, asked, confirmed, await tx.now())
     const decided = await lastDecisions(tx, draft)
-    const tools = catalogFromListing(listing, seen.name).map((tool) =>
-      carryOver(tool, decided.get(tool.name)),
-    )
     // The many rows first: calls that use the connection wait for what comes under the lock.
-    await tx.catalogs.insert(draft, tools)
+    await tx.catalogs.insert(
+      draft,
+      tools.map((tool) => carryOver(tool, decided.get(tool.name))),
+    )
     const connection = await lockConnection(tx, confirmed, asked.connectionId)
-    if (!(await isStillAsked(tx, connection, asked))) throw new SallyportError('conflict')
+    // Exposed names are made with the connection's.
+    const isRenamed = connection.name !== seen.name
+    if (isRenamed || !(await isStillAsked(tx, connection, asked)))
+      throw new SallyportError('conflict')
     await discardDrafts(tx, connection.id, draft.id)
     await observe(tx, asked, listing)
     if (connection.state === 'draft')

@@ -1,0 +1,257 @@
+import type { IntentId } from '@sallyport/protocol'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { aTool } from '../../packages/core/src/call/samples.ts'
+import { openWorld, type World, workerDown, writeTool } from './call-world.ts'
+
+describe.each(['memory', 'sqlite'] as const)('the way of a call on %s', (engine) => {
+  let world: World
+
+  beforeEach(async () => {
+    world = await openWorld(engine)
+  })
+  afterEach(() => world.close())
+
+  test('is recorded as dispatching before the worker may act, and answers with the upstream bytes', async () => {
+    const outcome = world.call({ argumentsText: '{"n":1}' })
+    const intent = await world.worker.intent()
+    expect(world.worker.steps.map(({ kind }) => kind)).toEqual(['send', 'commit'])
+    expect(await world.row()).toMatchObject({
+      state: 'dispatching',
+      intentId: intent,
+      workerInstance: 'worker-1',
+    })
+    world.answer(intent, { tookMs: 3 }, '{"content":[],"n":1.0}')
+    expect(await outcome).toMatchObject({ kind: 'result', isError: false })
+    expect(
+      (await outcome).kind === 'result' && String(((await outcome) as { result: Buffer }).result),
+    ).toBe('{"content":[],"n":1.0}')
+    expect(await world.row()).toMatchObject({
+      state: 'succeeded',
+      code: null,
+      tookMs: 3,
+      resultBytes: 22,
+    })
+    expect(world.worker.settledIds).toEqual([intent])
+  })
+
+  test('signs what it recorded: the order names row, binding, digests, credential version and limits', async () => {
+    void world.call({ argumentsText: '{"n":1}' })
+    await world.worker.intent()
+    const row = await world.row()
+    const order = world.worker.orders[0]
+    expect(JSON.parse(order?.text ?? '')).toMatchObject({
+      act: 'call',
+      aud: 'worker-1',
+      executionId: row.id,
+      sessionId: world.session.id,
+      bindingHash: row.bindingHash,
+      connectionRevision: 1,
+      tool: 'read',
+      access: 'read',
+      argumentsDigest: row.argumentsDigest,
+      credentialVersion: 1,
+      startWithin: 15_000,
+      iat: 10_000,
+      exp: 25_000,
+      limits: { callMs: 5_000 },
+    })
+    expect(order).toMatchObject({
+      argumentsText: '{"n":1}',
+      endpointSeal: 'endpoint-seal',
+      credentialSeal: 'credential-seal',
+    })
+    expect(row).toMatchObject({ intentDigest: order?.digest, notAfter: 30_000 })
+  })
+
+  test('calls of one turn share one batch, and the refusal of one leaves its neighbours alone', async () => {
+    const revoked = aTool({ grantDigest: `sha256:${'f'.repeat(64)}` })
+    const outcomes = [world.call(), world.call({ tool: revoked }), world.call()]
+    await world.worker.intent(1)
+    expect(world.worker.steps.filter(({ kind }) => kind === 'send')).toHaveLength(1)
+    expect(await outcomes[1]).toMatchObject({ kind: 'failure', code: 'grant_changed' })
+    const states = (await world.rows()).map(({ state }) => state).sort()
+    expect(states).toEqual(['dispatching', 'dispatching', 'refused'])
+  })
+
+  test('the same call id with the same arguments is one execution, in flight and afterwards', async () => {
+    const twice = [world.call({ callId: 'same' }), world.call({ callId: 'same' })]
+    world.answer(await world.worker.intent())
+    const [first, second] = await Promise.all(twice)
+    expect(second).toBe(first)
+    expect(await world.call({ callId: 'same' })).toBe(first)
+    expect(world.worker.orders).toHaveLength(1)
+  })
+
+  test('the same call id with other arguments is refused, here and on another gateway', async () => {
+    void world.call({ callId: 'same', argumentsText: '{"n":1}' })
+    await world.worker.intent()
+    const other = { callId: 'same', argumentsText: '{"n":2}' }
+    expect(await world.call(other)).toMatchObject({ code: 'call_id_reused' })
+    expect(await world.another().call(other)).toMatchObject({ code: 'call_id_reused' })
+  })
+
+  test('a call id that another gateway carries out, or carried out, is not sent again', async () => {
+    const first = world.call({ callId: 'same' })
+    const intent = await world.worker.intent()
+    const another = world.another()
+    expect(await another.call({ callId: 'same' })).toMatchObject({ code: 'call_in_flight' })
+    world.answer(intent)
+    await first
+    await world.group.drained()
+    expect(await another.call({ callId: 'same' })).toMatchObject({ code: 'outcome_not_kept' })
+    expect(another.worker.orders).toHaveLength(0)
+  })
+
+  test('an identical write is refused while one is in flight, and while one is unknown', async () => {
+    const write = { tool: writeTool, argumentsText: '{"by":1}' }
+    await grantWrite(world)
+    const first = world.call(write)
+    const intent = await world.worker.intent()
+    expect(await world.call(write)).toMatchObject({ code: 'identical_in_flight' })
+    void world.call({ ...write, argumentsText: '{"by":2}' })
+    await world.worker.intent(1)
+    world.answer(intent, { verdict: 'uncertain', code: 'upstream_timeout' })
+    expect(await first).toMatchObject({ code: 'outcome_unknown' })
+    expect(await world.call(write)).toMatchObject({ code: 'identical_in_flight' })
+    expect((await world.rows()).filter(({ state }) => state === 'unknown')).toHaveLength(1)
+    expect(world.worker.orders).toHaveLength(2)
+  })
+
+  test('the same write again after a known outcome is a new execution', async () => {
+    await grantWrite(world)
+    for (const n of [0, 1]) {
+      const outcome = world.call({ tool: writeTool, argumentsText: '{"by":1}' })
+      world.answer(await world.worker.intent(n))
+      expect((await outcome).kind).toBe('result')
+      await world.group.drained()
+    }
+    expect(world.worker.orders).toHaveLength(2)
+  })
+
+  test('a tool that needs approval is refused before the barrier', async () => {
+    const tool = aTool({ mode: 'write_with_approval', access: 'write' })
+    expect(await world.call({ tool })).toMatchObject({ code: 'approval_not_available' })
+    expect(await world.row()).toMatchObject({ state: 'refused', code: 'approval_not_available' })
+    expect(world.worker.orders).toHaveLength(0)
+  })
+
+  test('arguments that are refused never reach the barrier, and the row names the field', async () => {
+    const problem = {
+      ok: false,
+      code: 'arguments_refused',
+      field: '/n',
+      detail: 'is required',
+    } as const
+    const tool = aTool({}, { effective: () => problem })
+    expect(await world.call({ tool })).toMatchObject({
+      kind: 'failure',
+      field: '/n',
+      detail: 'is required',
+    })
+    expect(await world.row()).toMatchObject({
+      state: 'refused',
+      field: '/n',
+      argumentsDigest: null,
+    })
+  })
+
+  test('a pause, a disabled connection and a closed session stop the call at the barrier', async () => {
+    await world.store.transact((tx) =>
+      tx.settings.set({ name: 'pause', value: { writesOnly: false, note: 'x' }, by: 'a', at: 0 }),
+    )
+    expect(await world.call()).toMatchObject({ code: 'paused' })
+    await world.store.transact((tx) => tx.settings.unset('pause'))
+    await world.store.transact((tx) => tx.sessions.move(world.session.id, ['open'], 'closing', {}))
+    expect(await world.call()).toMatchObject({ code: 'session_not_open' })
+    expect(world.worker.orders).toHaveLength(0)
+  })
+
+  test('a rate counts what passed in its window, within one group too', async () => {
+    const tool = aTool({}, { grantLimits: { rate: { count: 2, seconds: 60 } } })
+    const codes = async () => {
+      const outcomes = [world.call({ tool }), world.call({ tool }), world.call({ tool })]
+      return (await outcomes[2]) as { code?: string }
+    }
+    expect(await codes()).toMatchObject({ code: 'rate_limited' })
+    world.step(61_000)
+    const later = world.call({ tool })
+    world.answer(await world.worker.intent(2))
+    expect((await later).kind).toBe('result')
+  })
+
+  test('a cancel before the barrier wins and is recorded; after it, it is passed on as a wish', async () => {
+    const before = AbortSignal.abort()
+    expect(await world.call({ signal: before })).toMatchObject({ code: 'call_cancelled' })
+    expect(await world.row()).toMatchObject({ state: 'refused', code: 'call_cancelled' })
+    const after = new AbortController()
+    const outcome = world.call({ signal: after.signal })
+    const intent = await world.worker.intent()
+    after.abort()
+    expect(world.worker.cancelled).toEqual([intent])
+    world.answer(intent)
+    expect((await outcome).kind).toBe('result')
+  })
+
+  test('without a worker nothing passes; one that goes away during the barrier proves that nothing was sent', async () => {
+    world.worker.name = undefined
+    expect(await world.call()).toMatchObject({ code: 'worker_down' })
+    world.worker.name = 'worker-1'
+    world.worker.failSend = workerDown()
+    expect(await world.call()).toMatchObject({ code: 'worker_down' })
+    expect((await world.rows()).map(({ state }) => state).sort()).toEqual(['not_sent', 'refused'])
+  })
+
+  test('keeps the first outcome: a second verdict changes nothing', async () => {
+    const outcome = world.call()
+    const intent = await world.worker.intent()
+    world.answer(intent)
+    world.answer(intent, { verdict: 'uncertain', code: 'upstream_timeout' })
+    await outcome
+    expect(await world.row()).toMatchObject({ state: 'succeeded' })
+  })
+
+  test('draining refuses new calls and waits for those in flight', async () => {
+    const outcome = world.call()
+    const intent = await world.worker.intent()
+    const drained = world.desk.drain(10_000)
+    expect(await world.call()).toMatchObject({ code: 'shutting_down', executionId: null })
+    world.answer(intent)
+    await drained
+    expect((await outcome).kind).toBe('result')
+    expect(world.desk.inFlight).toBe(0)
+  })
+
+  test('the result of a write is kept by the worker until its outcome was flushed', async () => {
+    await grantWrite(world)
+    const outcome = world.call({ tool: writeTool })
+    const intent = await world.worker.intent()
+    world.answer(intent)
+    await outcome
+    await world.group.drained()
+    expect(world.worker.settledIds).toEqual([])
+    world.group.renew({
+      id: world.desk && (await world.row()).gatewayInstance,
+      startedAt: 0,
+      leaseUntil: 1,
+    })
+    await world.group.drained()
+    expect(world.worker.settledIds).toEqual([intent])
+  })
+})
+
+/** The sample grant is for reading; a write has one of its own. */
+async function grantWrite(world: World): Promise<void> {
+  const { grantId } = writeTool.binding
+  const grant = await world.store.grants.get(grantId)
+  expect(grant?.revokedAt).toBeNull()
+}
+
+test('an intent is named once', async () => {
+  const world = await openWorld('memory')
+  const seen = new Set<IntentId>()
+  for (let n = 0; n < 20; n++) void world.call()
+  await world.worker.intent(19)
+  for (const { id } of world.worker.orders) seen.add(id)
+  expect(seen.size).toBe(20)
+  await world.close()
+})

@@ -1,0 +1,145 @@
+import type { Store } from '@sallyport/core'
+import { SallyportError } from '@sallyport/protocol'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openWorld, type World, writeTool } from './call-world.ts'
+
+let world: World
+beforeEach(async () => {
+  world = await openWorld('memory')
+})
+afterEach(() => world.close())
+
+/** A call whose worker connection ends before its verdict. */
+async function cutCall(tool = writeTool) {
+  const outcome = world.call({ tool, argumentsText: '{"by":1}' })
+  const intent = await world.worker.intent()
+  world.recovery.lost([intent])
+  return { outcome, intent }
+}
+
+test('settles what the worker still holds, and tells the caller', async () => {
+  const { outcome, intent } = await cutCall()
+  world.worker.recoverWith = () => ({
+    state: 'result',
+    result: { intent, verdict: 'result', isError: true },
+    raw: '{"isError":true,"content":[]}',
+  })
+  await world.recovery.round()
+  expect(await outcome).toMatchObject({ kind: 'result', isError: true })
+  expect(await world.row()).toMatchObject({ state: 'tool_error' })
+})
+
+test('takes never_started as proof that nothing was sent', async () => {
+  const { outcome } = await cutCall()
+  world.worker.recoverWith = () => ({ state: 'never_started' })
+  await world.recovery.round()
+  expect(await outcome).toMatchObject({ code: 'not_sent' })
+  expect(await world.row()).toMatchObject({ state: 'not_sent' })
+})
+
+test('waits while it runs, and gives up ten seconds after it cannot end any more', async () => {
+  const { outcome } = await cutCall()
+  world.worker.recoverWith = () => ({ state: 'running' })
+  await world.recovery.round()
+  const { notAfter } = await world.row()
+  world.step((notAfter ?? 0) + 9_999 - world.now())
+  await world.recovery.round()
+  expect(await world.row()).toMatchObject({ state: 'dispatching' })
+  world.step(1)
+  await world.recovery.round()
+  expect(await outcome).toMatchObject({ code: 'outcome_unknown' })
+  expect(await world.row()).toMatchObject({ state: 'unknown', code: 'outcome_unknown' })
+})
+
+test('a read that nobody can answer for is lost, and may be asked again', async () => {
+  const outcome = world.call()
+  world.recovery.lost([await world.worker.intent()])
+  world.step(60_000)
+  await world.recovery.round()
+  expect(await outcome).toMatchObject({ code: 'outcome_lost' })
+  expect(await world.row()).toMatchObject({ state: 'lost' })
+})
+
+test('believes only the worker the intent was addressed to', async () => {
+  await cutCall()
+  world.worker.recoverWith = () => ({ state: 'never_started', instance: 'worker-2' })
+  await world.recovery.round()
+  expect(await world.row()).toMatchObject({ state: 'dispatching' })
+  world.worker.name = 'worker-2'
+  const asked = world.worker.asked.length
+  await world.recovery.round()
+  expect(world.worker.asked).toHaveLength(asked)
+  expect(await world.row()).toMatchObject({ state: 'dispatching' })
+})
+
+test('does not wait for a worker whose process is proved gone', async () => {
+  const { outcome } = await cutCall()
+  world.worker.name = 'worker-2'
+  world.gone.add('worker-1')
+  await world.recovery.round()
+  expect(await outcome).toMatchObject({ code: 'outcome_unknown' })
+})
+
+test('takes over the rows of a gateway without a lease, and leaves those of one that holds it', async () => {
+  void world.call()
+  const intent = await world.worker.intent()
+  const { gatewayInstance } = await world.row()
+  const lease = (leaseUntil: number) =>
+    world.store.transact((tx) =>
+      tx.instances.renew({ id: gatewayInstance, startedAt: 0, leaseUntil }),
+    )
+  const other = world.another()
+  other.worker.recoverWith = () => ({ state: 'never_started' })
+
+  await lease(world.now() + 1)
+  await other.recovery.adopt()
+  expect(other.recovery.size).toBe(0)
+
+  world.step(1)
+  await other.recovery.adopt()
+  await other.recovery.round()
+  expect(other.worker.asked).toEqual([intent])
+  await other.group.drained()
+  expect(await other.row()).toMatchObject({ state: 'not_sent' })
+})
+
+test('asks for calls that wait longer than they can', async () => {
+  const outcome = world.call()
+  const intent = await world.worker.intent()
+  world.worker.recoverWith = () => ({
+    state: 'result',
+    result: { intent, verdict: 'result' },
+    raw: '{}',
+  })
+  world.step(60_000)
+  await world.recovery.round()
+  expect(await outcome).toMatchObject({ kind: 'result' })
+})
+
+/** A store whose commit runs and is then not confirmed. */
+function unclear(store: Store, isUnclear: () => boolean): Store {
+  return new Proxy(store, {
+    get: (target, name, receiver) =>
+      name === 'transact'
+        ? async (...args: Parameters<Store['transact']>) => {
+            const result = await target.transact(...args)
+            if (isUnclear()) throw new SallyportError('store_unavailable')
+            return result
+          }
+        : Reflect.get(target, name, receiver),
+  })
+}
+
+test('after an unclear commit the worker is told to drop the batch, and the row ends as not sent', async () => {
+  let isUnclear = true
+  const shaky = world.over(unclear(world.store, () => isUnclear))
+  const outcome = await shaky.call({ tool: writeTool })
+  expect(outcome).toMatchObject({ kind: 'failure', code: 'store_unavailable' })
+  expect(shaky.worker.steps.map(({ kind }) => kind)).toEqual(['send', 'abort'])
+  isUnclear = false
+  expect(await world.row()).toMatchObject({ state: 'dispatching' })
+  shaky.worker.recoverWith = () => ({ state: 'never_started' })
+  await shaky.recovery.round()
+  await shaky.group.drained()
+  expect(await world.row()).toMatchObject({ state: 'not_sent' })
+})
