@@ -117,7 +117,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#cancelTimer()
     const done = this.#done
     this.#done = () => {}
-    done()
+    // Not at once: the library is still in the middle of this request and must not be given the next one.
+    queueMicrotask(done)
     if (error) this.#reject(error)
     else this.#resolve()
   }

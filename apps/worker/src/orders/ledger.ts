@@ -90,17 +90,21 @@ export class Ledger {
 
   /** Forgets what may be forgotten. Called every second. */
   sweep(now: number): void {
+    let excess = this.#excess()
     for (const [id, entry] of this.#entries) {
-      const mayForget = entry.until < now && this.#isOver(entry)
+      if (entry.until >= now) return
+      const { order } = entry
+      const isOver = !order || order.phase === 'fenced' || (order.phase === 'ended' && excess-- > 0)
       const isPlenty = this.#entries.size > rememberAtMost || entry.until + rememberMs < now
-      if (mayForget && isPlenty) this.#forget(id, entry)
-      else if (entry.until >= now) return
+      if (isOver && isPlenty) this.#forget(id, entry)
     }
   }
 
-  #isOver({ order }: Entry): boolean {
-    if (!order || order.phase === 'fenced') return true
-    return order.phase === 'ended' && this.#entries.size > unsettledAtMost
+  /** How many results too many nobody has settled. */
+  #excess(): number {
+    if (this.#entries.size <= unsettledAtMost) return 0
+    const ended = [...this.#entries.values()].filter(({ order }) => order?.phase === 'ended')
+    return Math.max(0, ended.length - unsettledAtMost)
   }
 
   #forget(id: string, entry: Entry): void {
