@@ -9,10 +9,12 @@ import {
   type Deps,
   type Destinations,
   enableConnection,
+  grantTools,
   type Mode,
   publishCatalog,
   reviewCatalog,
   type Store,
+  saveDiscovery,
 } from '@sallyport/core'
 import {
   type CredentialId,
@@ -32,8 +34,6 @@ import {
   type VaultKey,
 } from '@sallyport/protocol/node'
 import { openMemoryStore } from '@sallyport/store'
-import { saveDiscovery } from '../../packages/core/src/catalog/save-discovery.ts'
-import { grantTools } from '../../packages/core/src/grant/grant-tools.ts'
 
 export const destinations: Destinations = { localAllowed: true, isOwn: ({ port }) => port === 7400 }
 

@@ -325,6 +325,13 @@ export const errors = {
     false,
     'The published catalog does not include the tool.',
   ),
+  name_too_long: entry(
+    409,
+    -32603,
+    'administrator',
+    false,
+    'The connection was renamed, and the name of the tool is now too long. Discover, review and publish it again.',
+  ),
   masked: entry(
     409,
     -32603,

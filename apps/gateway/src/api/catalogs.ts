@@ -3,10 +3,9 @@ import {
   type Catalog,
   type CatalogTool,
   type Connection,
-  catalogFromListing,
   checkMayManage,
   checkMayUse,
-  diffCatalog,
+  diffTools,
   findConnection,
   newestDraft,
   publishCatalog,
@@ -15,6 +14,7 @@ import {
   withdrawCatalog,
 } from '@sallyport/core'
 import { type Answer, SallyportError } from '@sallyport/protocol'
+import type { ListedTool } from '@sallyport/protocol/node'
 import type { ApiDeps } from './api-deps.ts'
 import type { HandlersOf } from './handlers.ts'
 import { listUpstream } from './list-upstream.ts'
@@ -43,8 +43,9 @@ export function catalogHandlers(deps: ApiDeps): HandlersOf<'catalog'> {
         ? await store.catalogs.get(connection.publishedId)
         : undefined
       const before = published ? await store.catalogs.tools(published.id) : []
-      const diff = diffCatalog(before, catalogFromListing(listing, connection.name))
-      return { against: published?.number ?? null, ...diff }
+      const diff = diffTools(before, listing.tools.map(listedTool))
+      const same = published?.digest === listing.digest
+      return { against: published?.number ?? null, same, ...diff }
     },
     'catalog.review': async ({ actor, params, body }) => {
       const connection = await managed(actor, params.name)
@@ -74,6 +75,12 @@ async function chosenCatalog(
       : revisions.find((one) => one.number === number)
   if (!chosen) throw new SallyportError('not_found', { field: 'revision' })
   return chosen
+}
+
+/** What a listing leaves out is null in a catalog. */
+function listedTool(tool: ListedTool) {
+  const { title = null, description = null, outputSchema = null, annotations = null } = tool
+  return { ...tool, title, description, outputSchema, annotations }
 }
 
 type View = Answer<'catalog.show'>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isAllowedHost, isAllowedOrigin, type Listener } from './allowed-hosts.ts'
+import { isAllowedHost, isAllowedOrigin, type Listener, ownHosts } from './allowed-hosts.ts'
 
 const local: Listener = { host: '127.0.0.1', port: 7400 }
 const open: Listener = { host: '0.0.0.0', port: 443, publicUrl: 'https://tools.example.com/base' }
@@ -40,4 +40,13 @@ test('takes no origin, or its own, and no other', () => {
   expect(isAllowedOrigin('http://evil.example', local)).toBe(false)
   expect(isAllowedOrigin('http://localhost:7401', local)).toBe(false)
   expect(isAllowedOrigin('ftp://localhost:7400', local)).toBe(false)
+})
+
+test('every own host is an allowed one', () => {
+  expect(ownHosts(local)).toEqual(new Set(['localhost:7400', '127.0.0.1:7400', '[::1]:7400']))
+  expect([...ownHosts(open)]).toEqual(
+    expect.arrayContaining(['tools.example.com', '127.0.0.1:443', 'localhost']),
+  )
+  for (const listener of [local, open])
+    for (const host of ownHosts(listener)) expect(isAllowedHost(host, listener), host).toBe(true)
 })

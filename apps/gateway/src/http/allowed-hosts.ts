@@ -3,6 +3,7 @@
  * `Host` and `Origin`; an address in figures cannot be rebound.
  */
 import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
 
 export interface Listener {
   /** As bound; `0.0.0.0` and `::` are every address of the machine. */
@@ -31,6 +32,20 @@ export function isAllowedOrigin(origin: string | undefined, listener: Listener):
   if (!URL.canParse(origin)) return false
   const { protocol, host } = new URL(origin)
   return (protocol === 'http:' || protocol === 'https:') && isAllowedHost(host, listener)
+}
+
+/** The values of `Host` that are the listener's, in small letters: for who looks them up with every request. */
+export function ownHosts({ host, port, publicUrl }: Listener): ReadonlySet<string> {
+  const addresses = isEveryAddress(host)
+    ? Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address) ?? [])
+    : [host]
+  const names = [...loopbackNames, ...addresses.map(bracketed)]
+  const isDefault = port === 80 || port === 443
+  return new Set([
+    ...names.map((name) => `${name}:${port}`),
+    ...(isDefault ? names : []),
+    ...(publicUrl === undefined ? [] : [new URL(publicUrl).host]),
+  ])
 }
 
 function splitHost(host: string): { name: string; port: number | undefined } {

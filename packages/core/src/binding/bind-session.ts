@@ -10,6 +10,7 @@ import {
 } from '@sallyport/protocol'
 import { digestOf, digestVersion } from '@sallyport/protocol/node'
 import type { Catalog, CatalogTool } from '../catalog/catalog.ts'
+import { fitsName } from '../catalog/naming.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Credential } from '../credential/credential.ts'
 import type { Grant } from '../grant/grant.ts'
@@ -102,6 +103,7 @@ function bindTool(
   const catalog = currentCatalog(connection, input) as Catalog
   const tool = input.tools.get(catalog.id)?.find(({ name }) => name === grant.tool)
   if (tool?.decision !== 'include') return 'tool_not_published'
+  if (!fitsName(connection.name, tool.exposedName)) return 'name_too_long'
   if (!modeFits(grant.mode, tool.access)) return 'mode_mismatch'
   const { settings } = input.profile
   if (grant.ownerId !== null && !admitsPersonal(settings.personal, grant.mode)) return 'not_allowed'

@@ -25,6 +25,11 @@ export function exposedNames(
   )
 }
 
+/** Is an exposed name still short enough, whatever the connection is called now? */
+export function fitsName(connectionName: string, exposedName: string): boolean {
+  return `mcp__${connectionName}__${exposedName}`.length <= nameLimit
+}
+
 function cleaned(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, '_')
 }

@@ -3,6 +3,7 @@ import {
   addConnection,
   addProfile,
   code,
+  destinations,
   discover,
   enabledConnection,
   grant,
@@ -16,6 +17,7 @@ import { publishCatalog } from '../catalog/publish-catalog.ts'
 import { reviewCatalog } from '../catalog/review-catalog.ts'
 import { withdrawCatalog } from '../catalog/withdraw-catalog.ts'
 import { disableConnection } from '../connection/disable-connection.ts'
+import { editConnection } from '../connection/edit-connection.ts'
 import { enableConnection } from '../connection/enable-connection.ts'
 import { removeConnection } from '../connection/remove-connection.ts'
 import { hashToken } from '../user/secret-token.ts'
@@ -143,6 +145,19 @@ test('a mode that no longer fits how the tool is reviewed is not bound', async (
   await publishCatalog(w.deps, w.admin, connection.id)
   const { session } = await create(w, w.alice)
   expect(session.unavailable).toMatchObject([{ tool: 'page', code: 'mode_mismatch' }])
+})
+
+test('a tool whose name is too long under a new name of its connection is not bound', async () => {
+  const w = await world()
+  await addProfile(w, 'p')
+  const long = 'a'.repeat(50)
+  const connection = await enabledConnection(w, w.admin, {}, listingOf(`get_${long}`, 'get_page'))
+  await grant(w, w.admin, 'p', connection, '*', 'read')
+  const name = 'documentation'
+  await editConnection(w.deps, w.admin, connection.id, { name }, destinations)
+  const { session, bindings } = await create(w, w.alice)
+  expect(bindings.map(({ exposedName }) => exposedName)).toEqual(['get_page'])
+  expect(session.unavailable).toMatchObject([{ tool: `get_${long}`, code: 'name_too_long' }])
 })
 
 test('in an unattended session nothing that needs approval is bound', async () => {
