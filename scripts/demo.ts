@@ -4,12 +4,12 @@
  * shown. `--break-upstream` stops the servers before the calls, to show what an agent and an operator then see.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import type { Answer } from '@sallyport/protocol'
+import { type Answer, escapeText } from '@sallyport/protocol'
 import { type EverythingServer, startEverything } from '../tests/upstreams/everything.ts'
 import { type SdkServer, startSdkServer } from '../tests/upstreams/sdk-modern-server.ts'
 import { DemoFailure, DemoSallyport, say } from './demo-sallyport.ts'
@@ -113,13 +113,15 @@ async function callTool(
 ): Promise<Result> {
   say(`  ${name} ${JSON.stringify(given)}`)
   const result = await client.callTool({ name, arguments: given })
-  for (const block of result.content)
-    if (block.type === 'text') say(`    ${result.isError ? 'refused: ' : ''}${block.text}`)
-  if (result.structuredContent) say(`    structured: ${JSON.stringify(result.structuredContent)}`)
+  for (const line of textOf(result).split('\n'))
+    say(`    ${result.isError ? 'error: ' : ''}${escapeText(line)}`)
+  if (result.structuredContent && !result.isError)
+    say(`    structured: ${JSON.stringify(result.structuredContent)}`)
   return result
 }
 
 function expectText(result: Result, text: string): void {
+  if (result.isError) throw new DemoFailure(`a call did not succeed: ${textOf(result)}`)
   expectSame('the answer', textOf(result), text)
 }
 
@@ -137,10 +139,15 @@ function expectSame(what: string, got: unknown, wanted: unknown): void {
     throw new DemoFailure(`${what} is not ${JSON.stringify(wanted)} but: ${JSON.stringify(got)}`)
 }
 
-/** The sealed token of the server is nowhere in what Sallyport keeps. */
+/** The sealed token of the server is in no file that Sallyport keeps. */
 function checkNoSecret(): void {
-  const database = readFileSync(join(folder, 'data', 'sallyport.db'))
-  if (database.includes(secret)) throw new DemoFailure('the database holds a credential in clear')
+  const data = join(folder, 'data')
+  for (const entry of readdirSync(data, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    if (entry.isFile() && readFileSync(path).includes(secret))
+      throw new DemoFailure(`${path} holds a credential in clear`)
+  }
+  say('\n  The token of the server is in no file of the data folder.')
 }
 
 async function stopServers(): Promise<void> {
