@@ -3,16 +3,21 @@
  * runs several times, since a store with real concurrency takes both orders.
  */
 import {
+  authorityRefs,
+  type Binding,
+  type Connection,
   createSession,
   disableConnection,
   disableUser,
   editConnection,
   enableConnection,
   endSession,
+  judge,
   publishCatalog,
   removeConnection,
   reviewCatalog,
   revokeGrants,
+  type Session,
   type Store,
   withdrawCatalog,
 } from '@sallyport/core'
@@ -188,31 +193,103 @@ export function authorityRaces(open: () => Promise<Store>): void {
     }
   })
 
-  test('every pair of changes to one connection ends without a deadlock and leaves one sense', async () => {
-    const changes = {
-      disable: (id: Id) => disableConnection(world.deps, world.admin, id),
-      enable: (id: Id) => enableConnection(world.deps, world.admin, id),
-      remove: (id: Id) => removeConnection(world.deps, world.admin, id),
-      rename: (id: Id) =>
-        editConnection(world.deps, world.admin, id, { name: fresh('n') }, destinations),
-      withdraw: (id: Id) => withdrawCatalog(world.deps, world.admin, id, 1),
-      discover: (id: Id) => discover(world, world.admin, { id }, listingOf('get_page', 'x')),
-    }
-    type Id = Parameters<typeof disableConnection>[2]
-    for (const one of Object.values(changes)) {
-      for (const two of Object.values(changes)) {
-        const { id } = await enabled()
-        const outcomes = await Promise.all([outcomeOf(one(id)), outcomeOf(two(id))])
+  const changes: Readonly<Record<string, (on: Subject) => Promise<unknown>>> = {
+    publish: ({ id }) => publishCatalog(world.deps, world.admin, id),
+    withdraw: ({ id }) => withdrawCatalog(world.deps, world.admin, id, 1),
+    discover: ({ id }) => discover(world, world.admin, { id }, listingOf('get_page', 'x')),
+    grant: ({ profile, connection }) =>
+      grant(world, world.admin, profile, connection, 'get_page', 'read'),
+    revoke: ({ profile, id }) =>
+      revokeGrants(world.deps, world.admin, { profile, connection: id, tools: '*' }),
+    end: ({ session }) => endSession(world.deps, idle, world.alice, session.id),
+    disable: ({ id }) => disableConnection(world.deps, world.admin, id),
+    enable: ({ id }) => enableConnection(world.deps, world.admin, id),
+    remove: ({ id }) => removeConnection(world.deps, world.admin, id),
+    rename: ({ id }) =>
+      editConnection(world.deps, world.admin, id, { name: fresh('n') }, destinations),
+  }
+
+  /** A session bound to one tool of a connection, whose next revision is reviewed. */
+  const subject = async (): Promise<Subject> => {
+    const connection = await enabled()
+    const { id } = connection
+    const { name: profile } = await addProfile(world, fresh('profile'))
+    await grant(world, world.admin, profile, connection, 'get_page', 'read')
+    const input = { profile, isolation: 'external' } as const
+    const { session, bindings } = await createSession(world.deps, world.alice, input)
+    await discover(world, world.admin, connection, listingOf('get_page', 'get_more'))
+    await reviewCatalog(world.deps, world.admin, id, { ...nothingDecided, include: ['*'] })
+    return { id, connection, profile, session, binding: bindings[0] as Binding }
+  }
+
+  test('every pair of changes, in both orders, ends without a deadlock and leaves one sense', async () => {
+    const refusals = [
+      'conflict',
+      'not_found',
+      'not_published',
+      'no_such_tool',
+      'nothing_to_publish',
+    ]
+    for (const [first, one] of Object.entries(changes)) {
+      for (const [second, two] of Object.entries(changes)) {
+        const on = await subject()
+        const outcomes = await Promise.all([outcomeOf(one(on)), outcomeOf(two(on))])
         for (const outcome of outcomes)
-          expect(['done', 'conflict', 'not_found', 'not_published']).toContain(outcome)
-        const after = await store.connections.get(id)
-        if (one === changes.remove || two === changes.remove) expect(after?.state).toBe('deleted')
-        const published = after?.publishedId
-          ? await store.catalogs.get(after.publishedId)
-          : undefined
-        expect(published?.state ?? 'published').toBe('published')
+          expect(['done', 'mode_mismatch', ...refusals], `${first} ${second}`).toContain(outcome)
+        const after = await store.connections.get(on.id)
+        if (first === 'remove' || second === 'remove') expect(after?.state).toBe('deleted')
+        const catalogs = await store.catalogs.ofConnection(on.id)
+        const published = catalogs.filter(({ state }) => state === 'published')
+        expect(published.map(({ id }) => id)).toEqual(after?.publishedId ? [after.publishedId] : [])
       }
     }
+  })
+
+  test.each(['withdraw', 'revoke', 'grant', 'end', 'disable', 'remove'])(
+    'no barrier passes that begins after %s was acknowledged, and none is caught in it',
+    async (name) => {
+      for (let round = 0; round < rounds; round++) {
+        const on = await subject()
+        expect(await barrier(store, on)).toBe('passed')
+        let isAcknowledged = false
+        const changing = (changes[name] as (typeof changes)[string])(on).then(() => {
+          isAcknowledged = true
+        })
+        for (let at = 0; at < 20; at++) {
+          const mustRefuse = isAcknowledged
+          const outcome = await barrier(store, on)
+          if (mustRefuse) expect(outcome).toMatch(refusalsOf[name] as RegExp)
+        }
+        await changing
+        expect(await barrier(store, on)).toMatch(refusalsOf[name] as RegExp)
+      }
+    },
+  )
+}
+
+interface Subject {
+  readonly id: Connection['id']
+  readonly connection: Connection
+  readonly profile: string
+  readonly session: Session
+  readonly binding: Binding
+}
+
+/** Whose next call says so. */
+const refusalsOf: Readonly<Record<string, RegExp>> = {
+  withdraw: /^catalog_withdrawn$/,
+  revoke: /^grant_changed$/,
+  grant: /^grant_changed$/,
+  end: /^session_not_open$/,
+  disable: /^connection_disabled$/,
+  remove: /^connection_disabled$/,
+}
+
+/** What the barrier of a call of that session decides. */
+function barrier(store: Store, { binding, session }: Subject): Promise<string> {
+  return store.transact(async (tx) => {
+    const authority = await tx.lockAuthority(authorityRefs([{ binding, session }]))
+    return judge({ binding, session }, authority) ?? 'passed'
   })
 }
 

@@ -37,7 +37,7 @@ import { openMemoryStore } from '@sallyport/store'
 
 export const destinations: Destinations = { localAllowed: true, isOwn: ({ port }) => port === 7400 }
 
-export function newVaultKey(): VaultKey {
+function newVaultKey(): VaultKey {
   const { publicKey, privateKey } = generateKeyPairSync('x25519')
   const { x } = publicKey.export({ format: 'jwk' }) as { x: string }
   const jwk = { kty: 'OKP', crv: 'X25519', x } as const

@@ -1,19 +1,14 @@
 import type { Deps, Destinations, InFlight, Settings, Toolsets } from '@sallyport/core'
 import type { Listener } from '../http/allowed-hosts.ts'
 import type { Metrics } from '../metrics.ts'
+import type { Log } from '../worker/log.ts'
 import type { WorkerAdmin } from './worker-admin.ts'
-
-/** The part of a pino logger that is used here. */
-export interface Log {
-  info(fields: object, message: string): void
-  error(fields: object, message: string): void
-}
 
 /** What the control API is built from. */
 export interface ApiDeps extends Deps, ProbeDeps {
   /** ms since 1970; judges the age of tokens. */
   readonly now: () => number
-  readonly log: Log
+  readonly log: Pick<Log, 'info' | 'error'>
   readonly inFlight: InFlight
   readonly settings: Settings
   readonly toolsets: Toolsets

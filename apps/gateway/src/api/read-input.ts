@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { parseExact, type Route, SallyportError } from '@sallyport/protocol'
 
-export const bodyLimit = 1024 * 1024
+const bodyLimit = 1024 * 1024
 
 /** Throws `bad_request`. Unknown and repeated names are refused. */
 export function readQuery(route: Route, search: URLSearchParams): unknown {
