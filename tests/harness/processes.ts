@@ -21,7 +21,7 @@ export function isAliveWith(pid: number, argument: string): boolean {
   }
 }
 
-export async function goneWithin(pid: number, ms: number): Promise<boolean> {
+async function goneWithin(pid: number, ms: number): Promise<boolean> {
   for (let waited = 0; waited < ms; waited += 10) {
     if (!isAlive(pid)) return true
     await sleep(10)

@@ -42,3 +42,5 @@ createServer(tls, (socket) => {
 }).listen(flag('socket'), () => console.log(JSON.stringify({ event: 'listening' })))
 
 process.on('SIGTERM', () => process.exit(0))
+// Whatever becomes of the test: this ends.
+setTimeout(() => process.exit(1), 120_000)
