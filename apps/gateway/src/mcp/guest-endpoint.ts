@@ -38,6 +38,8 @@ export interface GuestEndpointOptions {
 export interface GuestEndpoint {
   /** For the `request` and `checkContinue` events of a server made with `guestServerOptions`. Never throws. */
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void
+  /** Sessions that have a stream for changes open. */
+  watched(): readonly SessionId[]
   /** Tells the open streams of these sessions that their list of tools changed. */
   toolsChanged(sessions: readonly SessionId[] | 'all'): void
   /** Ends the open streams of sessions that ended; their tokens are refused by their rows. */
@@ -88,6 +90,10 @@ class Endpoint implements GuestEndpoint {
       this.#options.report(thrown, 'guest endpoint')
       refuseUnread(req, res, refusalOf(toSallyportError(thrown).code), this.#deps.timing)
     })
+  }
+
+  watched(): readonly SessionId[] {
+    return this.#traffics.streaming()
   }
 
   toolsChanged(sessions: readonly SessionId[] | 'all'): void {

@@ -151,6 +151,11 @@ export class Traffics {
       if (traffic.isIdle) this.#bySession.delete(session)
   }
 
+  /** Sessions with an open stream. */
+  streaming(): SessionId[] {
+    return [...this.#bySession].flatMap(([id, traffic]) => (traffic.streams.size > 0 ? [id] : []))
+  }
+
   streams(sessions: readonly SessionId[] | 'all'): ChangeStream[] {
     const traffics =
       sessions === 'all'

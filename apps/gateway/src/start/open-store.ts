@@ -8,6 +8,6 @@ export async function openStore(
   { dataDir, databaseUrl }: Pick<UpOptions, 'dataDir' | 'databaseUrl'>,
   onFatal: OnFatal,
 ): Promise<Store> {
-  if (databaseUrl !== undefined) return await openPostgresStore({ url: databaseUrl, onFatal })
+  if (databaseUrl !== undefined) return await openPostgresStore({ url: databaseUrl })
   return await openSqliteStore({ file: join(dataDir, 'sallyport.db'), now: Date.now, onFatal })
 }
