@@ -30,7 +30,7 @@ export async function admit(req: IncomingMessage, deps: AdmitDeps): Promise<Admi
   if (session.state !== 'open') return refusalOf('session_not_open')
   if (deps.isClosing()) return refusalOf('shutting_down', { 'retry-after': '1' })
   const traffic = deps.traffics.of(session.id)
-  if (!traffic.connect(req.socket)) return refusalOf('too_many', { 'retry-after': '1' })
+  if (!traffic.connect(req.socket)) return tooManyConnections
   const connection = connectionOf(req.url)
   if (connection === undefined) return refusalOf('not_found')
   if (connection !== null && !(await knows(session, connection, deps.toolsets)))
@@ -42,15 +42,22 @@ export async function admit(req: IncomingMessage, deps: AdmitDeps): Promise<Admi
   return { session, traffic, connection }
 }
 
+// Who may not come in keeps no connection either.
+const close = { connection: 'close' }
+
 const foreign: Refusal = {
   status: 403,
   code: null,
   message: 'This Host or Origin is not served here.\n',
+  headers: close,
 }
 
 const unauthorized = refusalOf('not_authenticated', {
+  ...close,
   'www-authenticate': 'Bearer realm="sallyport"',
 })
+
+const tooManyConnections = refusalOf('too_many', { ...close, 'retry-after': '1' })
 
 /** Also a connection that is granted but could not be bound: its list is empty, its harness starts. */
 async function knows(session: Session, name: string, toolsets: Toolsets): Promise<boolean> {

@@ -89,6 +89,8 @@ function isUnanswered(res: ServerResponse): boolean {
  */
 function lingerOnClose(req: IncomingMessage, timing: Timing): void {
   const { socket } = req
+  // Node reads and drops what is left of a body that nobody began to read.
+  req.read(0)
   socket.destroySoon = () => {
     socket.pause()
     socket.end()

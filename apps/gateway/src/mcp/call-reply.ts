@@ -18,7 +18,6 @@ export class CallReply {
   #stream: EventStream | undefined
   #told = Number.NEGATIVE_INFINITY
   #quiets = 0
-  #isAnswered = false
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange
@@ -45,7 +44,6 @@ export class CallReply {
 
   #finish(response: string | Buffer): void {
     clearTimeout(this.#late)
-    this.#isAnswered = true
     if (this.#stream) this.#stream.end(response)
     else answerJson(this.#exchange.res, 200, response, this.#exchange.timing)
   }
@@ -59,7 +57,8 @@ export class CallReply {
 
   #tell(token: string, { progress, total, message }: Progress): void {
     // Values must rise; a client may give up on the call over one that does not.
-    if (!(progress > this.#told) || this.#isAnswered || this.#exchange.res.closed) return
+    const { res } = this.#exchange
+    if (!(progress > this.#told) || res.writableEnded || res.closed) return
     this.#told = progress
     const rest = JSON.stringify({ progress, total, message }).slice(1)
     this.#open().send(

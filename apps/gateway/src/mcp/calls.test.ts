@@ -235,22 +235,26 @@ test('waits with a plain body for a guest that takes no events', async () => {
   expect((await answer).headers['content-type']).toBe('application/json')
 })
 
-test('ignores progress that comes after the result', async () => {
+test('ignores progress that comes after the result, also while that is still on its way', async () => {
   let late: CallRequest | undefined
+  const text = 'x'.repeat(16 * 1024 * 1024)
   at = await startScripted({
     answer: (call) => {
       late = call
-      return textResult('done')
+      return textResult(text)
     },
   })
   const socket = await bareSocket(at)
+  socket.pause()
   const body = callWith('', ',"_meta":{"progressToken":1}')
   const head = bearerHead(at, [`Content-Length: ${body.length}`, 'Accept: text/event-stream'])
   socket.write(head + body)
-  await eventually(() => socket.got.includes('"done"'))
-  late?.progress?.({ intent: 'int_1', progress: 1 })
-  socket.write(head + body)
-  await eventually(() => socket.got.split('HTTP/1.1 200').length === 3)
+  await eventually(() => late !== undefined)
+  expect((await send(at, { body: rpc('ping') })).status).toBe(200)
+  expect(() => late?.progress?.({ intent: 'int_1', progress: 1 })).not.toThrow()
+  socket.resume()
+  await eventually(() => socket.got.endsWith('"}]}}'))
+  expect(() => late?.progress?.({ intent: 'int_1', progress: 2 })).not.toThrow()
   expect(socket.got).not.toContain('notifications/progress')
   expect(at.reports).toEqual([])
   socket.destroy()

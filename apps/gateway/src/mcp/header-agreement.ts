@@ -60,12 +60,9 @@ function isNumber(text: string | undefined): text is string {
   return text !== undefined && /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text)
 }
 
-const marked = /^=\?base64\?.*\?=$/
-
 /** The text behind a header; undefined when it is missing, not plain ASCII, or marked as base64 without being it. */
 function decoded(header: string | string[] | undefined): string | undefined {
   const value = single(header)
   if (value === undefined || !/^[\t\x20-\x7e]*$/.test(value)) return undefined
-  const text = decodeHeaderValue(value)
-  return text === value && marked.test(value) ? undefined : text
+  return decodeHeaderValue(value)
 }

@@ -3,7 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { meta, modernVersion } from '@sallyport/protocol'
 import { refusalOf, refuseUnread } from './answer.ts'
 import { ChangeStream } from './change-stream.ts'
-import { type Exchange, invalidParams, refuse, responseText, serverInfo } from './exchange.ts'
+import {
+  acceptsStream,
+  type Exchange,
+  invalidParams,
+  refuse,
+  responseText,
+  serverInfo,
+} from './exchange.ts'
 import type { SessionTraffic } from './session-traffic.ts'
 import type { Timing } from './timing.ts'
 
@@ -74,8 +81,7 @@ export function openLegacyStream(
 
 /** A GET that asks for events, from a client that speaks no 2026-07-28. */
 export function isLegacyStream(req: IncomingMessage): boolean {
-  const { accept, 'mcp-protocol-version': version } = req.headers
-  return (accept ?? '').includes('text/event-stream') && version !== modernVersion
+  return acceptsStream(req) && req.headers['mcp-protocol-version'] !== modernVersion
 }
 
 function notification(method: string, params: string): string {

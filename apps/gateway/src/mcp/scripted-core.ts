@@ -301,10 +301,14 @@ export function openStream(to: ScriptedEndpoint, options: SendOptions) {
   )
 }
 
-/** A bare connection, for what no HTTP client would send. */
-export function bareSocket({ port }: ScriptedEndpoint): Promise<Socket & { readonly got: string }> {
+/** A bare connection, for what no HTTP client would send. `stubborn`: it goes on sending when the other side has ended. */
+export function bareSocket(
+  { port }: ScriptedEndpoint,
+  how?: 'stubborn',
+): Promise<Socket & { readonly got: string }> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(bare))
+    const to = { port, host: '127.0.0.1', allowHalfOpen: how === 'stubborn' }
+    const socket = connect(to, () => resolve(bare))
     const bare = Object.assign(socket, { got: '' })
     socket.on('data', (chunk) => {
       bare.got += chunk.toString('latin1')

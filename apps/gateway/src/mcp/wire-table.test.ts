@@ -44,6 +44,10 @@ test('answers 401 to no bearer, a wrong one, one of any length and form, with ev
     }
   }
   expect(at.calls).toEqual([])
+  const bare = await bareSocket(at)
+  bare.write(`GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${at.port}\r\n\r\n`)
+  await eventually(() => bare.destroyed)
+  expect(bare.got).toMatch(/^HTTP\/1\.1 401 /)
   expect((await send(at, { body: call })).status).toBe(200)
 })
 
@@ -77,17 +81,22 @@ test('answers 401 to the token of a session that has ended', async () => {
 })
 
 test('answers an unauthenticated body that never ends at once, and reads none of it', async () => {
-  at = await startScripted({ options: { timing: { lingerMs: 50 } } })
-  const socket = await bareSocket(at)
+  at = await startScripted({ options: { timing: { lingerMs: 200 } } })
+  const socket = await bareSocket(at, 'stubborn')
   const head = bearerHead(at, ['Transfer-Encoding: chunked'], 'A'.repeat(43))
   socket.write(head)
   const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`
   const pump = (): void => {
     while (!socket.destroyed && socket.write(chunk));
   }
+  const ends: string[] = []
+  socket.on('end', () => ends.push('end'))
+  socket.on('error', () => ends.push('reset'))
   socket.on('drain', pump)
   pump()
   await eventually(() => socket.got.includes('\r\n\r\n') && socket.destroyed)
+  // A connection that is simply closed is reset, and the answer with it.
+  expect(ends[0]).toBe('end')
   expect(socket.got).toMatch(/^HTTP\/1\.1 401 /)
   expect(socket.got).toContain('{"jsonrpc":"2.0","id":null,"error":{"code":-32001,')
   // What fits into the buffers of two kernels, and then no more.
@@ -224,6 +233,7 @@ test.each([
 test('counts the body on the stream, whatever the header says', async () => {
   at = await startScripted({
     options: {
+      timing: { lingerMs: 50 },
       settings: () => ({ bodyLimitBytes: 1_000, maxCallsPerSession: 9, requestsPerMinute: 999 }),
     },
   })
@@ -237,6 +247,14 @@ test('counts the body on the stream, whatever the header says', async () => {
   expect((await send(at, { headers: chunked, body: body(1_000) })).status).toBe(200)
   const counted = await send(at, { headers: chunked, body: body(1_001) })
   expect([counted.status, counted.json]).toEqual([413, error(null, -32600)])
+  const early = await bareSocket(at, 'stubborn')
+  early.write(bearerHead(at, ['Content-Length: 1001']))
+  await eventually(() => early.got.startsWith('HTTP/1.1 413 '))
+  const second = bearerHead(at, [`Content-Length: ${call.length}`]) + call
+  early.write('x'.repeat(1_001) + second)
+  await eventually(async () => (await at.connections()) === 0)
+  expect(at.calls).toEqual([])
+  early.destroy()
 })
 
 test('answers −32020 when header and body of 2026-07-28 disagree', async () => {
@@ -372,4 +390,28 @@ test('answers 429 to more calls at once than a session may have', async () => {
   await eventually(() => waiting.length === 1)
   waiting[0]?.()
   expect((await again).status).toBe(200)
+})
+
+test('answers 429 to more connections than a session may hold, and closes them', async () => {
+  at = await startScripted({
+    options: {
+      settings: () => ({ bodyLimitBytes: 999, maxCallsPerSession: 2, requestsPerMinute: 999 }),
+    },
+  })
+  const body = rpc('ping')
+  const request = bearerHead(at, [`Content-Length: ${body.length}`]) + body
+  const sockets = await Promise.all(Array.from({ length: 66 }, () => bareSocket(at)))
+  for (const socket of sockets) socket.write(request)
+  await eventually(() => sockets.every(({ got }) => got.startsWith('HTTP/1.1 200')))
+  const refused = await send(at, { body })
+  expect([refused.status, refused.json]).toEqual([429, error(null, -32000)])
+  const bare = await bareSocket(at)
+  bare.write(request)
+  await eventually(() => bare.destroyed)
+  expect(bare.got).toMatch(/^HTTP\/1\.1 429 /)
+  const other = at.addSession()
+  expect((await send(at, { token: other.token, body })).status).toBe(200)
+  sockets[0]?.destroy()
+  await eventually(async () => (await send(at, { body })).status === 200)
+  for (const socket of sockets) socket.destroy()
 })
