@@ -18,7 +18,7 @@ export function refusalOf(code: ErrorCode, headers?: Readonly<Record<string, str
 }
 
 /** JSON text of an error response. `id` is JSON text too. */
-export function errorText(id: string | undefined, { code, message, data }: Refusal): string {
+function errorText(id: string | undefined, { code, message, data }: Refusal): string {
   const error = JSON.stringify({ code, message, ...(data === undefined ? {} : { data }) })
   return `{"jsonrpc":"2.0","id":${id ?? 'null'},"error":${error}}`
 }

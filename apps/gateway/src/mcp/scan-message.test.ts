@@ -93,10 +93,12 @@ test('passes arguments of any depth on, and refuses depth elsewhere', () => {
 
 test('takes time in proportion to the text, whatever is in it', () => {
   const time = (text: string): number => {
-    scanMessage(text)
-    const start = process.hrtime.bigint()
-    scanMessage(text)
-    return Number(process.hrtime.bigint() - start) / text.length
+    const runs = Array.from({ length: 4 }, () => {
+      const start = process.hrtime.bigint()
+      scanMessage(text)
+      return Number(process.hrtime.bigint() - start)
+    })
+    return Math.min(...runs) / text.length
   }
   const texts = ['"\\"', '"",', '{"a":[', '\\\\', '"\n"', '\\u0041', '1e9,'].map((part) => {
     return (count: number) => `{"params":{"arguments":["${part.repeat(count)}`
@@ -137,7 +139,7 @@ test('cuts out texts that parse to what the whole parses to', () => {
       if (scan.meta) expect(parsed(scan.meta)).toEqual(Object.entries(whole.params._meta))
       expect(scan.ambiguous).toBeUndefined()
     }),
-    { numRuns: 1_000 },
+    { numRuns: 400 },
   )
 })
 

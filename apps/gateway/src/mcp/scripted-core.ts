@@ -202,7 +202,7 @@ export function send(to: ScriptedEndpoint, options: SendOptions = {}): Promise<A
 }
 
 /** The same, handing over the response as it begins. */
-export function open(
+function open(
   { port, token: own }: ScriptedEndpoint,
   { method = 'POST', path = '/mcp', token = own, headers = {}, body }: SendOptions,
   onResponse: (res: IncomingMessage) => void,

@@ -237,13 +237,13 @@ test('a guest that never reads delays no other session and is cut off', async ()
 })
 
 test('a guest that reads slowly gets everything, however long it takes', async () => {
-  at = await startScripted({ options: { timing: { stallMs: 200 } }, answer: () => large(12) })
+  at = await startScripted({ options: { timing: { stallMs: 1_000 } }, answer: () => large(12) })
   const socket = await askWithoutReading()
   let bytes = 0
   socket.on('data', (chunk) => {
     bytes += chunk.length
     socket.pause()
-    setTimeout(() => socket.resume(), 3)
+    setTimeout(() => socket.resume(), 10)
   })
   socket.resume()
   await eventually(() => bytes > 12 * megabyte.length)
