@@ -151,6 +151,19 @@ function endless(head: string, chunk: string): Promise<string> {
   })
 }
 
+test('a caller that leaves in the middle of a body is no failure of ours', async () => {
+  const before = api.log.length
+  const socket = connect(api.port, '127.0.0.1')
+  const head = `POST /api/v1/users HTTP/1.1\r\nHost: 127.0.0.1:${api.port}\r\nAuthorization: ${bearer().authorization}\r\nContent-Length: 100\r\n\r\n{`
+  await new Promise<void>((resolve) => socket.write(head, () => resolve()))
+  await expect.poll(async () => (await api.send('GET', '/healthz')).status).toBe(200)
+  socket.resetAndDestroy()
+  await expect
+    .poll(() => api.log.slice(before).some((line) => line.includes('user.create')))
+    .toBe(true)
+  expect(api.log.slice(before).filter((line) => line.includes('failed'))).toEqual([])
+})
+
 test('the OpenAPI document is there without a token', async () => {
   const reply = await api.send('GET', '/api/v1/openapi.json')
   expect(reply.json).toEqual(JSON.parse(JSON.stringify(openApiDocument())))

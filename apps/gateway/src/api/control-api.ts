@@ -116,6 +116,11 @@ function answerError(
   route: RouteName | 'none',
   { log }: ApiDeps,
 ): void {
+  // Whoever leaves in the middle of a request is owed no answer, and it is no failure of ours.
+  if (response.req.destroyed && !response.req.complete) {
+    response.statusCode = errors.call_cancelled.http
+    return
+  }
   const error = toSallyportError(thrown)
   if (errors[error.code].http >= 500)
     log.error({ route, code: error.code, err: error.cause ?? error }, 'api failed')

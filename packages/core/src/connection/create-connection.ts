@@ -1,10 +1,10 @@
 import { type ConnectionId, isConnectionName, SallyportError } from '@sallyport/protocol'
+import { insertCredential } from '../credential/insert-credential.ts'
 import type { Deps } from '../deps.ts'
 import type { Tx } from '../store.ts'
 import { confirmActor } from '../user/confirm-actor.ts'
 import type { Actor } from '../user/user.ts'
 import {
-  checkCredential,
   checkEndpoint,
   type Destinations,
   type GivenCredential,
@@ -47,7 +47,6 @@ export function createConnection(
     const draft = draftOf(confirmed, input, input.id ?? ids('connection'), await tx.now())
     if (!input.endpoint) throw new SallyportError('bad_request', { field: 'endpoint' })
     checkEndpoint(input.endpoint, draft, destinations)
-    if (input.credential) checkCredential(input.credential, draft.scope, 1)
     await insert(tx, draft)
     if (input.credential) await insertCredential(tx, draft, input.credential)
     return draft
@@ -107,22 +106,4 @@ async function insert(tx: Tx, draft: Connection): Promise<void> {
     case 'id':
       throw new SallyportError('conflict', { field: 'id' })
   }
-}
-
-async function insertCredential(
-  tx: Tx,
-  connection: Connection,
-  given: GivenCredential,
-): Promise<void> {
-  const inserted = await tx.credentials.insert({
-    id: given.id,
-    connectionId: connection.id,
-    version: 1,
-    state: 'active',
-    seal: given.seal,
-    clear: given.clear,
-    createdAt: connection.updatedAt,
-    updatedAt: connection.updatedAt,
-  })
-  if (!inserted) throw new SallyportError('conflict', { field: 'credential' })
 }

@@ -3,6 +3,7 @@ import { checkCredential, type GivenCredential } from '../connection/check-secre
 import type { Connection } from '../connection/connection.ts'
 import type { Tx } from '../store.ts'
 import type { Credential } from './credential.ts'
+import { insertCredential } from './insert-credential.ts'
 
 /**
  * Gives a connection, whose row is locked, another secret or none. Under the present credential's id it is the next
@@ -23,20 +24,8 @@ export async function replaceCredential(
     await nextVersion(tx, connection, given)
     return connection
   }
-  checkCredential(given, connection.scope, 1)
   if (old !== null) await revokeCredential(tx, old)
-  const now = await tx.now()
-  const inserted = await tx.credentials.insert({
-    id: given.id,
-    connectionId: connection.id,
-    version: 1,
-    state: 'active',
-    seal: given.seal,
-    clear: given.clear,
-    createdAt: now,
-    updatedAt: now,
-  })
-  if (!inserted) throw new SallyportError('conflict', { field: 'credential' })
+  await insertCredential(tx, connection, given)
   return { ...connection, credentialId: given.id }
 }
 
