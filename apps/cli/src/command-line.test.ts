@@ -339,6 +339,9 @@ test('a usage error does not repeat what was typed as a value', async () => {
     ['user', 'list', 'sentinel'],
     ['user', 'list', '--bearer=sentinel'],
     ['connection', 'add', 'docs', 'https://a.example/', 'sentinel'],
+    ['connection', 'add', 'docs', 'https://a.example/', '--header-file', "X-Key: 'sentinel'"],
+    ['user', 'add', 'bob', '--role', 'sentinel'],
+    ['config', 'sentinel', '--session', ids.session],
   ]) {
     const { code, stderr } = await run(...words)
     expect(code).toBe(2)

@@ -32,7 +32,9 @@ function describeUsage({ message }: CommanderError): string {
   return message
     .replace(/^error: /, '')
     .replace(/'(--[^'=]+)=[^']*'/, "'$1'")
-    .replace(/ but got (\d+): .*$/s, ' but got $1')
+    .replace(/ but got (\d+): .*$/s, ' but got $1.')
+    .replace(/ argument '.*' is invalid/s, ' has a value that is not possible')
+    .replace(/command-argument value '.*' is invalid for/s, 'what was given is not possible for')
     .replace(/\s*\n\s*/g, ' ')
 }
 

@@ -47,12 +47,12 @@ function addSettings(program: Command, world: World): void {
   verb(settings, {
     usage: 'set <name> <value>',
     description: 'Set; the value is JSON, else text',
-    example: 'sallyport settings set durableReads true',
+    example: 'sallyport settings set maxCallsPerSession 32',
   }).action(perform(world, setSetting))
   verb(settings, {
     usage: 'unset <name>',
     description: 'Back to the default',
-    example: 'sallyport settings unset durableReads',
+    example: 'sallyport settings unset maxCallsPerSession',
   }).action(perform(world, unsetSetting))
 }
 

@@ -21,7 +21,7 @@ async function certificateFiles(folder: string): Promise<string[]> {
   try {
     const names = await readdir(folder)
     return names
-      .filter((name) => name.endsWith('.crt'))
+      .filter((name) => name.endsWith('.pem'))
       .sort()
       .map((name) => join(folder, name))
   } catch {
@@ -31,15 +31,16 @@ async function certificateFiles(folder: string): Promise<string[]> {
 
 async function checkCertificate(path: string, now: number): Promise<Check> {
   const id = 'certificate'
-  const next = `Stop Sallyport, remove ${path}, and start it again: it makes a new one.`
+  const renew = 'Restart "sallyport up": it makes a new one.'
   let ends: number
   try {
     ends = new X509Certificate(await readFile(path)).validToDate.getTime()
   } catch {
+    const next = `Remove ${path} and start "sallyport up" again: it makes a new one.`
     return problem(id, `${path} cannot be read as a certificate.`, next)
   }
   const until = new Date(ends).toISOString()
-  if (ends <= now) return problem(id, `${path} expired at ${until}.`, next)
-  if (ends - now < soon) return warning(id, `${path} expires at ${until}.`, next)
+  if (ends <= now) return problem(id, `${path} expired at ${until}.`, renew)
+  if (ends - now < soon) return warning(id, `${path} expires at ${until}.`, renew)
   return fine(id, `${path} is valid until ${until}.`)
 }

@@ -111,17 +111,18 @@ test('certificates are looked at by their end', async () => {
   const write = (side: string, name: string, days: number) => {
     mkdirSync(join(folder, side), { recursive: true })
     const issued = { authority, role: 'worker', commonName: 'worker', now: now - 30 * day } as const
-    const { certificatePem } = issueCertificate({ ...issued, days })
-    writeFileSync(join(folder, side, name), certificatePem)
+    const { certificatePem, privateKeyPem } = issueCertificate({ ...issued, days })
+    writeFileSync(join(folder, side, name), certificatePem + privateKeyPem)
   }
-  write('gateway', 'a-good.crt', 60)
-  write('gateway', 'b-soon.crt', 33)
-  write('worker', 'expired.crt', 20)
-  writeFileSync(join(folder, 'worker', 'odd.crt'), 'no certificate')
+  write('gateway', 'a-good.pem', 60)
+  write('gateway', 'b-soon.pem', 33)
+  write('worker', 'expired.pem', 20)
+  writeFileSync(join(folder, 'worker', 'odd.pem'), 'no certificate')
   const found = await checkCertificates(folder, now)
   expect(found.map(({ state }) => state)).toEqual(['ok', 'warning', 'problem', 'problem'])
   expect(found[2]?.text).toContain('expired at 2026-11-20')
-  expect(found[2]?.next).toContain(join(folder, 'worker', 'expired.crt'))
+  expect(found[2]?.next).toContain('sallyport up')
+  expect(found[3]?.next).toContain(`Remove ${join(folder, 'worker', 'odd.pem')}`)
 })
 
 test('doctor joins its own findings with those of the running Sallyport', async () => {
