@@ -41,7 +41,7 @@ export class Connections {
 
   /** On a connection that was not idle for longer than `maxIdleMs`, else a fresh one; waits when all are taken. */
   run(maxIdleMs: number, use: Use): void {
-    const kept = this.#take(maxIdleMs)
+    const kept = this.#isClosed ? this.#fresh() : this.#take(maxIdleMs)
     if (kept) this.#start(kept, use)
     else this.#waiting.push({ maxIdleMs, use })
   }
@@ -65,11 +65,11 @@ export class Connections {
     })
   }
 
-  /** Ends what is in flight; what waits fails when it is given a connection that is destroyed. */
+  /** Ends what is in flight; what waits or comes later fails, given a connection that is destroyed. */
   close(): void {
     this.#isClosed = true
     for (const client of this.#open) void client.destroy()
-    for (const { use } of this.#waiting.splice(0)) use(this.#fresh().client, () => {})
+    for (const { maxIdleMs, use } of this.#waiting.splice(0)) this.run(maxIdleMs, use)
   }
 
   #start(kept: Kept, use: Use): void {
