@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { checksum, type Migration, pending } from './migration.ts'
+import { postgresMigrations, sqliteMigrations } from './migrations.ts'
+
+const first: Migration = { number: 1, name: 'first', sql: 'CREATE TABLE a (x)' }
+const second: Migration = { number: 2, name: 'second', sql: 'CREATE TABLE b (x)' }
+const applied = (migration: Migration) => ({
+  number: migration.number,
+  checksum: checksum(migration),
+})
+
+/** What was released is never edited: write the next migration instead. */
+test('is what was released', () => {
+  expect(sqliteMigrations.map(checksum)).toEqual([
+    'sha256:d0524e26aac8f16889815b4bf6268661d1fed48d1f8504cbec9955e8ea23dc92',
+  ])
+  expect(postgresMigrations.map(checksum)).toEqual([
+    'sha256:d5d893f3f89c0173a64600516ca87889ee6f85885281da4814808a5f39c6f8f2',
+  ])
+})
+
+test('numbers without a gap', () => {
+  for (const migrations of [sqliteMigrations, postgresMigrations])
+    expect(migrations.map(({ number }) => number)).toEqual(migrations.map((_, i) => i + 1))
+})
+
+test('applies what is missing, in order', () => {
+  expect(pending([first, second], [])).toEqual([first, second])
+  expect(pending([first, second], [applied(first)])).toEqual([second])
+  expect(pending([first, second], [applied(first), applied(second)])).toEqual([])
+})
+
+test('refuses a database that a later release wrote', () => {
+  expect(() => pending([first], [applied(first), applied(second)])).toThrow(
+    expect.objectContaining({ code: 'schema_too_new' }) as Error,
+  )
+})
+
+test('refuses a migration that was edited, and one that was left out', () => {
+  const changed = expect.objectContaining({ code: 'migration_changed' }) as Error
+  const edited = { ...applied(first), checksum: checksum(second) }
+  expect(() => pending([first, second], [edited])).toThrow(changed)
+  expect(() => pending([first, second], [applied(second)])).toThrow(changed)
+})
