@@ -16,13 +16,17 @@ export interface Agent {
     text(text: string): unknown
     /** Of a result that has text and structure. */
     structure(value: unknown): unknown
-    error(text: unknown): unknown
+    /** Of a tool. */
+    error(text: string): unknown
+    /** Of Sallyport: text, and the same as structure. */
+    refusal(pattern: RegExp): unknown
     /** Of a tool that does not exist for the client. */
     readonly unknownTool: RegExp
   }
 }
 
-const atMostFive = { type: 'object', properties: { by: { type: 'integer', maximum: 5 } } }
+/** Codex leaves bounds of numbers out of what it shows its model, so the limit is a list. */
+const oneOrFive = { type: 'object', properties: { by: { enum: [1, 5] } } }
 
 export function agentBehaviour(agent: Agent): void {
   let run: GovernedRun
@@ -31,7 +35,7 @@ export function agentBehaviour(agent: Agent): void {
     run = await startGovernedRun({
       granted: ['counter_read', 'report', 'fails'],
       writes: [
-        { tool: 'counter_add', mode: 'write_unattended', limits: { schema: atMostFive } },
+        { tool: 'counter_add', mode: 'write_unattended', limits: { schema: oneOrFive } },
         { tool: 'slow', mode: 'write_with_approval' },
       ],
       withheld: ['echo'],
@@ -88,6 +92,27 @@ export function agentBehaviour(agent: Agent): void {
       ])
     },
   )
+
+  agentTest(
+    'a write acts once within its limits, and outside them is refused with the field',
+    async (program) => {
+      const effects = run.upstream.effects
+      await follow(program, '@call lab:counter_add {"by":5}\n@call lab:counter_add {"by":6}')
+      expect(run.upstream.effects).toBe(effects + 1)
+      expect(run.model.results()).toEqual([
+        agent.sees.text(String(run.upstream.state.counter)),
+        agent.sees.refusal(/arguments_refused.*\/by/s),
+      ])
+      const { tools } = run.model.requests.at(-1)?.body ?? {}
+      expect(JSON.stringify(tools)).toContain('"enum":[1,5]')
+    },
+  )
+
+  agentTest('a write that needs a person is refused and sends nothing', async (program) => {
+    await follow(program, '@call lab:slow {"ms":1}')
+    expect(run.model.results()).toEqual([agent.sees.refusal(/approval_not_available/)])
+    expect(calls('slow')).toEqual([])
+  })
 
   agentTest(
     'a tool outside the grant is not offered and cannot be called by name',

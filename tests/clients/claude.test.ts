@@ -7,7 +7,7 @@ import { findClient } from './install-clients.ts'
 const installed = await findClient('claude')
 const { program = '' } = installed
 
-const text = (text: unknown) => ({ is_error: false, content: [{ type: 'text', text }] })
+const text = (text: string) => ({ is_error: false, content: [{ type: 'text', text }] })
 
 agentBehaviour({
   installed,
@@ -16,6 +16,7 @@ agentBehaviour({
     text,
     structure: (value) => ({ is_error: false, content: JSON.stringify(value) }),
     error: (text) => ({ is_error: true, content: text }),
+    refusal: (pattern) => ({ is_error: true, content: expect.stringMatching(pattern) }),
     unknownTool: /No such tool available: mcp__lab__echo/,
   },
 })

@@ -9,7 +9,7 @@ const installed = await findClient('codex')
 const { program = '' } = installed
 const codexTest = test.skipIf(program === '')
 
-const output = (text: unknown) => [
+const output = (text: string) => [
   { type: 'input_text', text: expect.stringMatching(/^Wall time: [\d.]+ seconds\nOutput:$/) },
   { type: 'input_text', text },
 ]
@@ -19,8 +19,10 @@ agentBehaviour({
   start: (program, job) => startCodex({ program, ...job }),
   sees: {
     text: output,
-    structure: (value) => output(JSON.stringify(value)),
+    structure: (value) =>
+      expect.stringMatching(`^Wall time: [\\d.]+ seconds\nOutput:\n${JSON.stringify(value)}$`),
     error: output,
+    refusal: (pattern) => expect.stringMatching(pattern),
     unknownTool: /unsupported call: mcp__lab__echo/,
   },
 })

@@ -61,9 +61,9 @@ inspectorTest.each(eras)('gets the error of a tool as its result, %s', async (er
 })
 
 inspectorTest.each(eras)('cannot call by name what was not granted, %s', async (era) => {
-  const { stdout, code } = await inspect(era, '--method', 'tools/call', '--tool-name', 'echo')
-  expect(stdout).not.toContain('"result"')
-  expect(code).toBe(1)
-  const names = run.upstream.requests.map(({ text }) => text)
-  expect(names.filter((text) => text.includes('"echo"'))).toEqual([])
+  const called = await inspect(era, '--method', 'tools/call', '--tool-name', 'echo')
+  expect(called).toMatchObject({ code: 5, stdout: '' })
+  expect(called.stderr).toContain('tool_not_found')
+  const sent = run.upstream.requests.map(({ text }) => text)
+  expect(sent.filter((text) => text.includes('"echo"'))).toEqual([])
 })

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectAndGrant } from '../harness/setup-connection.ts'
@@ -60,7 +63,7 @@ test.each(['http-header-validation', 'http-custom-header-server-validation'])(
   60_000,
 )
 
-test('keeps of json-schema-2020-12 what model providers accept at the top level', async () => {
+test('passes json-schema-2020-12 but for what a flat schema tells in words', async () => {
   const version = ['--spec-version', '2026-07-28']
   await expectPass('--scenario', 'json-schema-2020-12', ...version, ...expectedFailures('schema'))
 }, 60_000)
@@ -70,4 +73,14 @@ test('the suite fails where there is nothing behind the endpoint', async () => {
   const { code } = await runSuite(nobody, ['--scenario', 'ping', '--spec-version', '2025-11-25'])
   expect(code).not.toBe(0)
   await expectPass('--scenario', 'ping', '--spec-version', '2025-11-25')
+}, 60_000)
+
+test('an expected failure that passes after all fails the run', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-stale-'))
+  const stale = join(folder, 'stale.yml')
+  await writeFile(stale, 'server:\n  - ping\n')
+  const scenario = ['--scenario', 'ping', '--spec-version', '2025-11-25']
+  const { code } = await runSuite(guest, [...scenario, '--expected-failures', stale])
+  await rm(folder, { recursive: true })
+  expect(code).toBe(1)
 }, 60_000)
