@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Calls } from '@sallyport/core'
-import { ownHosts } from '../../apps/gateway/src/mcp/access.ts'
+import { ownHosts } from '../../apps/gateway/src/http/allowed-hosts.ts'
 import { createGuestEndpoint } from '../../apps/gateway/src/mcp/guest-endpoint.ts'
 import { boundTool, toolsetOf } from '../../apps/gateway/src/mcp/scripted-core.ts'
 import { guestServerOptions } from '../../apps/gateway/src/mcp/timing.ts'
@@ -54,7 +54,7 @@ function guest(port: () => number): RequestListener {
     settings: () => ({ bodyLimitBytes: 2 ** 22, maxCallsPerSession: 999, requestsPerMinute: 1e9 }),
     macKey: randomBytes(32),
     hosts: () => {
-      hosts ??= ownHosts(port())
+      hosts ??= ownHosts({ host: '127.0.0.1', port: port(), publicUrl: undefined })
       return hosts
     },
     now: Date.now,

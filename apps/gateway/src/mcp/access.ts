@@ -1,14 +1,6 @@
 /** Who may speak to the endpoint at all: the right host, no foreign page behind a browser, and a bearer of the right form. */
 import type { Headers } from './era.ts'
 
-/** Values of `Host` under which a listener on this machine is reached, and whatever else it is called (`more`). */
-export function ownHosts(port: number, ...more: readonly string[]): ReadonlySet<string> {
-  const loopback = ['127.0.0.1', 'localhost', '[::1]']
-  const isDefault = port === 80 || port === 443
-  const hosts = loopback.flatMap((host) => [`${host}:${port}`, ...(isDefault ? [host] : [])])
-  return new Set([...hosts, ...more].map((host) => host.toLowerCase()))
-}
-
 /**
  * A page that a browser was tricked into (DNS rebinding) brings its own name in `Host` or `Origin`. Programs send no
  * `Origin`; one that names ourselves is accepted.

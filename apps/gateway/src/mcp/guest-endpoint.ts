@@ -24,7 +24,7 @@ export interface GuestEndpointOptions {
   readonly settings: () => GuestLimits
   /** At least 32 bytes, the same on every gateway of a deployment and after a restart. */
   readonly macKey: Uint8Array
-  /** Values of `Host` that are ours (`ownHosts`). */
+  /** Values of `Host` that are ours (`ownHosts`). Asked for each request, so keep the set. */
   readonly hosts: () => ReadonlySet<string>
   /** Milliseconds since 1970. */
   readonly now: () => number

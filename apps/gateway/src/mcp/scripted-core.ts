@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { BoundTool, CallOutcome, CallRequest, Session, Toolset } from '@sallyport/core'
 import { SallyportError } from '@sallyport/protocol'
 import { digestBytes } from '@sallyport/protocol/node'
-import { ownHosts } from './access.ts'
+import { ownHosts } from '../http/allowed-hosts.ts'
 import {
   createGuestEndpoint,
   type GuestEndpoint,
@@ -141,7 +141,7 @@ export async function startScripted(script: Script = {}): Promise<ScriptedEndpoi
   server.on('checkContinue', endpoint.handle)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  hosts = ownHosts(port)
+  hosts = ownHosts({ host: '127.0.0.1', port, publicUrl: undefined })
   return {
     port,
     url: `http://127.0.0.1:${port}/mcp`,
