@@ -1,0 +1,242 @@
+/** The worker as its own process: how it starts, what it shows, how it ends. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startUpstream, type Upstream } from '../../../tests/upstreams/scripted-upstream.ts'
+import { ScriptedGateway, sealForTest } from './scripted-gateway.ts'
+import { authority, identity } from './worker-for-test.ts'
+
+const main = join(import.meta.dirname, 'main.ts')
+const token = 'SENTINEL-token-0123456789'
+
+let folder: string
+const children: ChildProcess[] = []
+const upstreams: Upstream[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sallyport-process-'))
+  const { certificatePem, privateKeyPem } = identity('worker')
+  writeFileSync(join(folder, 'worker.pem'), certificatePem)
+  writeFileSync(join(folder, 'worker.key'), privateKeyPem, { mode: 0o600 })
+  writeFileSync(join(folder, 'ca.pem'), authority.certificatePem)
+})
+afterEach(async () => {
+  for (const upstream of upstreams.splice(0)) await upstream.close()
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  rmSync(folder, { recursive: true })
+})
+
+const socket = () => join(folder, 'w.sock')
+
+interface Started {
+  readonly child: ChildProcess
+  /** What was written to stdout and stderr so far. */
+  readonly said: { stdout: string; stderr: string }
+  readonly exited: Promise<number | null>
+}
+
+function start(
+  options: { readonly node?: readonly string[]; readonly more?: readonly string[] } = {},
+): Started {
+  const file = (name: string) => join(folder, name)
+  const args = ['--socket', socket(), '--cert', file('worker.pem'), '--key', file('worker.key')]
+  const vault = openSync(file('vault.key'), 'a+', 0o600)
+  const child = spawn(
+    process.execPath,
+    [...(options.node ?? []), main, ...args, '--ca', file('ca.pem'), ...(options.more ?? [])],
+    { env: {}, stdio: ['ignore', 'pipe', 'pipe', vault] },
+  )
+  children.push(child)
+  const said = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk) => {
+    said.stdout += chunk
+  })
+  child.stderr?.on('data', (chunk) => {
+    said.stderr += chunk
+  })
+  return { child, said, exited: once(child, 'exit').then(([code]) => code) }
+}
+
+/** Rejects when it ends instead. */
+async function listening(started: Started): Promise<void> {
+  const ended = started.exited.then((code) => {
+    throw new Error(`ended with ${code}: ${started.said.stderr}`)
+  })
+  await Promise.race([
+    expect.poll(() => started.said.stdout, { timeout: 10_000 }).toContain('\n'),
+    ended,
+  ])
+}
+
+const connect = () =>
+  ScriptedGateway.connect({
+    address: { path: socket() },
+    identity: identity('gateway'),
+    authorityPem: authority.certificatePem,
+  })
+
+test('says one line when it listens, on a socket only its user may open', async () => {
+  const started = start()
+  await listening(started)
+  expect(JSON.parse(started.said.stdout)).toEqual({
+    event: 'listening',
+    pid: started.child.pid,
+    socket: socket(),
+  })
+  expect(statSync(socket()).mode & 0o777).toBe(0o600)
+  const gateway = await connect()
+  expect(gateway.hello).toMatchObject({ role: 'worker', pid: started.child.pid, build: 'source' })
+  gateway.cut()
+})
+
+test('its vault key is made once, and its environment and arguments hold no secret', async () => {
+  const upstream = await startUpstream({ bearer: token })
+  upstreams.push(upstream)
+  const first = start({ more: ['--allow-local-upstreams', '--build', 'b1'] })
+  await listening(first)
+  const gateway = await connect()
+  const key = gateway.hello.vault
+  if (!key) throw new Error('no vault key')
+  const connection = sealForTest({ url: upstream.url, token, key })
+  expect((await gateway.order({ connection })).head.verdict).toBe('result')
+  expect(gateway.hello.build).toBe('b1')
+  const file = readFileSync(join(folder, 'vault.key'), 'utf8')
+  expect(file).toMatch(/^-----BEGIN PRIVATE KEY-----/)
+  for (const name of ['environ', 'cmdline']) {
+    const text = readFileSync(`/proc/${first.child.pid}/${name}`, 'latin1')
+    expect(text).not.toContain('SENTINEL')
+    expect(text).not.toContain(file.split('\n')[1])
+  }
+  expect(readFileSync(`/proc/${first.child.pid}/environ`, 'latin1')).not.toContain('PATH=')
+  first.child.kill('SIGTERM')
+  expect(await first.exited).toBe(0)
+  const second = start()
+  await listening(second)
+  const again = await connect()
+  expect(again.hello.vault).toEqual(key)
+  expect(again.hello.instance).not.toBe(gateway.hello.instance)
+  expect(first.said.stderr + second.said.stderr).not.toContain('SENTINEL')
+  again.cut()
+})
+
+test('without permission it calls no server of this machine', async () => {
+  const upstream = await startUpstream()
+  upstreams.push(upstream)
+  await listening(start())
+  const gateway = await connect()
+  const key = gateway.hello.vault
+  if (!key) throw new Error('no vault key')
+  const { head } = await gateway.order({ connection: sealForTest({ url: upstream.url, key }) })
+  expect(head).toMatchObject({ verdict: 'not_sent', code: 'local_upstreams_off' })
+  expect(upstream.connections).toBe(0)
+  gateway.cut()
+})
+
+test('told to end, it finishes what is in flight, ends sessions, and exits with 0', async () => {
+  const upstream = await startUpstream({ era: 'legacy' })
+  upstreams.push(upstream)
+  const { child, exited } = start({ more: ['--allow-local-upstreams'] })
+  await expect.poll(() => existsSync(socket()), { timeout: 10_000 }).toBe(true)
+  const gateway = await connect()
+  const key = gateway.hello.vault
+  if (!key) throw new Error('no vault key')
+  const connection = sealForTest({ url: upstream.url, key })
+  const { raw } = await gateway.order({ connection })
+  const tools = JSON.parse(raw.toString()).tools as { name: string; digest: string }[]
+  const toolDigest = tools.find(({ name }) => name === 'counter_add')?.digest as string
+  upstream.misbehave({ kind: 'hang' }, { method: 'tools/call' })
+  const order = { connection, tool: 'counter_add', toolDigest, arguments: { by: 1 } }
+  const { id } = gateway.submit(order)
+  await upstream.received('tools/call')
+  child.kill('SIGTERM')
+  const late = await gateway.order(order)
+  expect(late.head).toMatchObject({ verdict: 'not_sent', code: 'shutting_down' })
+  expect(child.exitCode).toBeNull()
+  upstream.answerHeld()
+  expect((await gateway.result(id)).head.verdict).toBe('result')
+  expect(await exited).toBe(0)
+  expect(upstream.deletes).toBe(1)
+  expect(existsSync(socket())).toBe(false)
+})
+
+test('ends by itself when no gateway comes, and not while one is there', async () => {
+  const alone = start({ more: ['--reconnect-window-ms', '100'] })
+  expect(await alone.exited).toBe(0)
+  expect(alone.said.stderr).toContain('"because":"no gateway"')
+  const started = start({ more: ['--reconnect-window-ms', '1500'] })
+  await listening(started)
+  const gateway = await connect()
+  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  expect(started.child.exitCode).toBeNull()
+  gateway.cut()
+  expect(await started.exited).toBe(0)
+})
+
+test('outlives the one who started it and reads its lines', async () => {
+  const started = start()
+  await listening(started)
+  started.child.stdout?.destroy()
+  started.child.stderr?.destroy()
+  for (let i = 0; i < 3; i++) {
+    const gateway = await connect()
+    gateway.send('ping', { n: i })
+    await gateway.until(() => gateway.of('pong').length > 0)
+    gateway.cut()
+  }
+  expect(started.child.exitCode).toBeNull()
+})
+
+test('takes the place of a socket nobody answers at, and not of one somebody does', async () => {
+  const first = start()
+  await listening(first)
+  const second = start()
+  expect(await second.exited).toBe(1)
+  expect(second.said.stderr).toContain('data_in_use')
+  expect(first.child.exitCode).toBeNull()
+  first.child.kill('SIGKILL')
+  await first.exited
+  expect(existsSync(socket())).toBe(true)
+  await listening(start())
+  const gateway = await connect()
+  expect(gateway.hello.pid).not.toBe(first.child.pid)
+  gateway.cut()
+})
+
+test('a signal that would open a debugger does nothing', async () => {
+  const started = start()
+  await listening(started)
+  started.child.kill('SIGUSR1')
+  const gateway = await connect()
+  gateway.send('ping', { n: 1 })
+  await gateway.until(() => gateway.of('pong').length > 0)
+  expect(started.said.stderr).not.toContain('Debugger')
+  gateway.cut()
+})
+
+test('says what is missing, and refuses another Node', async () => {
+  const unknown = start({ more: ['--unknown'] })
+  expect(await unknown.exited).toBe(1)
+  expect(unknown.said.stderr).toContain('not_started')
+  const older = `data:text/javascript,${encodeURIComponent(
+    'Object.defineProperty(process,"versions",{value:{...process.versions,node:"22.21.0"}})',
+  )}`
+  const old = start({ node: ['--import', older] })
+  expect(await old.exited).toBe(1)
+  expect(old.said.stderr).toContain('wrong_node')
+  expect(old.said.stdout).toBe('')
+})
