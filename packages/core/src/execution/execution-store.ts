@@ -46,7 +46,7 @@ export interface ExecutionWrites extends ExecutionReads {
   /**
    * Inserts each row on its own: one refusal never undoes its neighbours. Returned in the order given:
    * `inserted`; `call` when the session already has that callId; `write` when the row is `dispatching` and another
-   * with its writeKey is dispatching or unknown.
+   * with its writeKey is dispatching or unknown, or is being recorded by another transaction right now.
    */
   insert(rows: readonly Execution[]): Promise<('inserted' | 'call' | 'write')[]>
   /** Compare-and-swap each; the ids that moved. Throws TypeError for a move that the state machine does not have. */
