@@ -90,6 +90,19 @@ describe.each(['memory', 'sqlite'] as const)('the way of a call on %s', (engine)
     expect(await world.another().call(other)).toMatchObject({ code: 'call_id_reused' })
   })
 
+  test('the same call id for another tool is another call, and refused', async () => {
+    await grantWrite(world)
+    void world.call({ callId: 'same' })
+    await world.worker.intent()
+    const other = aTool({ id: `bnd_${'0'.repeat(25)}2` as never, tool: 'other' })
+    expect(await world.call({ callId: 'same', tool: other })).toMatchObject({
+      code: 'call_id_reused',
+    })
+    expect(await world.another().call({ callId: 'same', tool: other })).toMatchObject({
+      code: 'call_id_reused',
+    })
+  })
+
   test('a call id that another gateway carries out, or carried out, is not sent again', async () => {
     const first = world.call({ callId: 'same' })
     const intent = await world.worker.intent()

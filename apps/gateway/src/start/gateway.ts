@@ -104,7 +104,10 @@ async function compose(
       // Whatever a change of authority took away, open streams are told of at once.
       if (req.method !== 'GET') res.once('finish', () => watch.look())
     },
-    (req, res) => endpoint.handle(req, res),
+    (req, res) => {
+      endpoint.handle(req, res)
+      res.once('close', () => metrics.guestRequest(res.statusCode))
+    },
   )
   const url = options.publicUrl ?? doors.control.url
   const running = { url: doors.control.url, guestUrl: doors.guest.url, pid: process.pid }
@@ -148,13 +151,14 @@ function createEndpoint({
 }: Parts): GuestEndpoint {
   const { store, settings, sessionKey } = foundations
   const { host, publicUrl } = options
+  const hosts = ownHosts({ host, port: doors.guest.port, publicUrl })
   return createGuestEndpoint({
     sessions: store.sessions,
     toolsets,
     calls: workerSide.path.desk,
     settings: () => guestLimits(settings),
     macKey: sessionKey,
-    hosts: () => ownHosts({ host, port: doors.guest.port, publicUrl }),
+    hosts: () => hosts,
     now: Date.now,
     random,
     report: (error, where) => log.error({ where, error: String(error) }, 'guest endpoint'),

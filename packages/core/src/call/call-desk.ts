@@ -35,6 +35,7 @@ interface Waiting {
 }
 
 interface Live {
+  /** Which tool with which arguments: the same call id for anything else is another call. */
   readonly digest: string
   readonly outcome: Promise<CallOutcome>
 }
@@ -127,8 +128,9 @@ export class CallDesk implements Calls {
     const digest = digestBytes(arguments_.text)
     const key = `${session.id} ${callId}`
     const twin = this.#live.get(key) ?? this.#recent.get(key)
+    const asked = `${tool.binding.id} ${digest}`
     if (twin) {
-      if (twin.digest === digest) return twin.outcome
+      if (twin.digest === asked) return twin.outcome
       return { kind: 'failure', executionId: null, code: 'call_id_reused' }
     }
     if (tool.binding.mode === 'write_with_approval') {
@@ -136,7 +138,7 @@ export class CallDesk implements Calls {
       return { kind: 'failure', executionId: id, code: 'approval_not_available' }
     }
     const outcome = this.#dispatch(request, this.#row(request, id, digest), arguments_.text)
-    this.#keepLive(key, session.id, id, { digest, outcome })
+    this.#keepLive(key, session.id, id, { digest: asked, outcome })
     return outcome
   }
 
@@ -189,7 +191,9 @@ export class CallDesk implements Calls {
     const { reads, report } = this.#deps
     try {
       const first = await reads.executions.byCall(request.session.id, request.callId)
-      if (first === undefined || first.argumentsDigest !== row.argumentsDigest)
+      const isSame =
+        first?.argumentsDigest === row.argumentsDigest && first.bindingId === row.bindingId
+      if (first === undefined || !isSame)
         return { kind: 'failure', executionId: first?.id ?? null, code: 'call_id_reused' }
       const code =
         first.state === 'dispatching'
