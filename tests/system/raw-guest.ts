@@ -1,0 +1,99 @@
+/** A guest that writes its requests itself, in either era: it can send what no official client would. */
+export type Era = 'legacy' | 'modern'
+
+export interface GuestAnswer {
+  readonly status: number
+  readonly headers: Headers
+  /** As it came. */
+  readonly text: string
+  readonly result: Record<string, unknown> | undefined
+  readonly error: { readonly code: number; readonly message: string } | undefined
+}
+
+/** The result of a call, as a model or a program reads it. */
+export interface CallAnswer {
+  readonly isError: boolean
+  readonly text: string
+  readonly structure: unknown
+  /** What Sallyport says about a call that it refused or that failed. */
+  readonly failure: { readonly code: string; readonly field?: string } | undefined
+}
+
+export interface GuestOptions {
+  readonly endpoint: string
+  readonly token: string
+  readonly era: Era
+  /** Of a legacy session that was opened before. */
+  readonly mcpSessionId?: string
+}
+
+const versions = { legacy: '2025-11-25', modern: '2026-07-28' } as const
+let lastId = 0
+
+export class RawGuest {
+  readonly #options: GuestOptions
+
+  constructor(options: GuestOptions) {
+    this.#options = options
+  }
+
+  /** `params` is JSON text of an object. */
+  async ask(method: string, params = '{}'): Promise<GuestAnswer> {
+    const { endpoint, era } = this.#options
+    const answer = await fetch(endpoint, {
+      method: 'POST',
+      headers: this.#headers(method, params),
+      body: `{"jsonrpc":"2.0","id":${++lastId},"method":${JSON.stringify(method)},"params":${era === 'modern' ? withMeta(params) : params}}`,
+    })
+    const text = await answer.text()
+    const { result, error } = text === '' ? {} : JSON.parse(text)
+    return { status: answer.status, headers: answer.headers, text, result, error }
+  }
+
+  /** `argumentsText` goes out as it is. */
+  async call(name: string, argumentsText = '{}'): Promise<CallAnswer> {
+    const params = `{"name":${JSON.stringify(name)},"arguments":${argumentsText}}`
+    const { result, text } = await this.ask('tools/call', params)
+    if (!result) throw new Error(`no result: ${text}`)
+    return readCall(result)
+  }
+
+  #headers(method: string, params: string): Record<string, string> {
+    const { token, era, mcpSessionId } = this.#options
+    // No event stream is taken, so that every answer is one JSON body.
+    return {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'mcp-protocol-version': versions[era],
+      ...(mcpSessionId === undefined ? {} : { 'mcp-session-id': mcpSessionId }),
+      ...(era === 'modern' ? { 'mcp-method': method, ...nameHeader(params) } : {}),
+    }
+  }
+}
+
+export function readCall(result: Record<string, unknown>): CallAnswer {
+  const blocks = result['content'] as { type: string; text?: string }[]
+  const structure = result['structuredContent'] as { error?: CallAnswer['failure'] } | undefined
+  return {
+    isError: result['isError'] === true,
+    text: blocks.map((block) => block.text ?? block.type).join('\n'),
+    structure,
+    failure: structure?.error,
+  }
+}
+
+function nameHeader(params: string): Record<string, string> {
+  const { name } = JSON.parse(params)
+  return typeof name === 'string' ? { 'mcp-name': name } : {}
+}
+
+function withMeta(params: string): string {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': versions.modern,
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const rest = params === '{}' ? '' : `,${params.slice(1, -1)}`
+  return `{"_meta":${JSON.stringify(meta)}${rest}}`
+}
