@@ -26,7 +26,8 @@ export function addDoctorCommand(program: Command, world: World): void {
 /** First what can be seen without a gateway, then what the running one says of itself. */
 async function doctor(run: Run): Promise<Outcome> {
   const [local, remote] = await Promise.all([localChecks(run), remoteChecks(run)])
-  const items = [...local, ...remote.items]
+  const told = new Set(remote.items.map(({ id }) => id))
+  const items = [...local.filter(({ id }) => !told.has(id)), ...remote.items]
   return {
     json: { items },
     text: describe(run.style, items),

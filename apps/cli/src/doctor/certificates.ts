@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type Check, fine, problem, warning } from './finding.ts'
 
 const day = 86_400_000
@@ -11,7 +11,9 @@ export async function checkCertificates(folder: string, now: number): Promise<Ch
   const found = await Promise.all(
     ['gateway', 'worker'].map(async (side) => {
       const files = await certificateFiles(join(folder, side))
-      return Promise.all(files.map((path) => checkCertificate(path, now)))
+      return Promise.all(
+        files.map((path) => checkCertificate(`certificate:${side}/${basename(path)}`, path, now)),
+      )
     }),
   )
   return found.flat()
@@ -29,8 +31,7 @@ async function certificateFiles(folder: string): Promise<string[]> {
   }
 }
 
-async function checkCertificate(path: string, now: number): Promise<Check> {
-  const id = 'certificate'
+async function checkCertificate(id: string, path: string, now: number): Promise<Check> {
   const renew = 'Restart "sallyport up": it makes a new one.'
   let ends: number
   try {

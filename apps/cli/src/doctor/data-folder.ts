@@ -2,7 +2,7 @@ import { mkdtemp, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Check, fine, problem, warning } from './finding.ts'
 
-const id = 'data_folder'
+const id = 'data-folder'
 const chooseAnother = 'Make it writable, or choose another with SALLYPORT_DATA or "up --data DIR".'
 
 /** Tries it out: permissions alone do not tell (read-only mounts, full disks, root). Leaves nothing behind. */

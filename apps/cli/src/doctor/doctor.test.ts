@@ -61,7 +61,7 @@ test('a data folder that cannot be used is a problem with a next step', async ()
   writeFileSync(file, '')
   for (const path of [file, join(file, 'below'), '/proc/sallyport', '/proc/self'])
     expect(await checkDataFolder(path)).toMatchObject({
-      id: 'data_folder',
+      id: 'data-folder',
       state: 'problem',
       who: 'operator',
       next: expect.stringContaining('SALLYPORT_DATA'),
@@ -120,6 +120,7 @@ test('certificates are looked at by their end', async () => {
   writeFileSync(join(folder, 'worker', 'odd.pem'), 'no certificate')
   const found = await checkCertificates(folder, now)
   expect(found.map(({ state }) => state)).toEqual(['ok', 'warning', 'problem', 'problem'])
+  expect(found[2]?.id).toBe('certificate:worker/expired.pem')
   expect(found[2]?.text).toContain('expired at 2026-11-20')
   expect(found[2]?.next).toContain('sallyport up')
   expect(found[3]?.next).toContain(`Remove ${join(folder, 'worker', 'odd.pem')}`)
@@ -138,7 +139,7 @@ test('doctor joins its own findings with those of the running Sallyport', async 
     expect(items.map(({ id }: { id: string }) => id)).toEqual([
       'node',
       'running',
-      'data_folder',
+      'data-folder',
       'worker',
     ])
     const finding = {

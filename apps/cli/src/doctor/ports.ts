@@ -10,8 +10,8 @@ const defaults = { url: 'http://127.0.0.1:7400', guestUrl: 'http://127.0.0.1:740
 export async function checkPorts(last: RunningGateway | undefined): Promise<Check[]> {
   const { url, guestUrl } = last ?? defaults
   return [
-    await checkPort('control_port', 'control', '--port', url),
-    await checkPort('guest_port', 'guest', '--guest-port', guestUrl),
+    await checkPort('control-port', 'control', '--port', url),
+    await checkPort('guest-port', 'guest', '--guest-port', guestUrl),
   ]
 }
 
