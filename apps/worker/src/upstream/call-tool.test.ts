@@ -265,13 +265,16 @@ test('the bytes of a result are not touched', async () => {
   expect(raw.toString()).toBe(sent)
 })
 
-test('a question of a modern server is told as one, and not passed on', async () => {
-  const ask = () => ({ result: { resultType: 'input_required', inputRequests: {} } })
-  const { bench } = await start({ era: 'modern', tools: [{ name: 'asks', run: ask }] })
-  const { head, raw } = await bench.call('asks')
-  expect(head).toMatchObject({ verdict: 'result', code: 'input_required' })
-  expect(raw).toHaveLength(0)
-})
+test.each(['legacy', 'modern'] as const)(
+  '%s: a question of a server is told as one, and not passed on',
+  async (era) => {
+    const ask = () => ({ result: { resultType: 'input_required', inputRequests: {} } })
+    const { bench } = await start({ era, tools: [{ name: 'asks', run: ask }] })
+    const { head, raw } = await bench.call('asks')
+    expect(head).toMatchObject({ verdict: 'result', code: 'input_required' })
+    expect(raw).toHaveLength(0)
+  },
+)
 
 test('a result type nobody knows is uncertain in 2026-07-28 and means nothing before', async () => {
   const tools = [{ name: 'odd', run: () => ({ result: { resultType: 'perhaps', content: [] } }) }]

@@ -42,7 +42,8 @@ export function outcomeOfAnswer(
 function ofResult(payload: Payload, contact: Contact, forms: readonly Buffer[]): Outcome {
   if (!payload.raw) return passOn(payload, forms, {})
   const { isError, resultType } = parseResult(payload.raw)
-  if (contact.era === 'modern' && resultType === 'input_required') {
+  // Of a legacy server too: a guest of 2026-07-28 would take it for a question to answer.
+  if (resultType === 'input_required') {
     const { bytes, digest } = payload
     return { head: { verdict: 'result', code: 'input_required', bytes, digest } }
   }
