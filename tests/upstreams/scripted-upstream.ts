@@ -35,7 +35,7 @@ export interface UpstreamOptions {
   readonly tools?: readonly ScriptedTool[]
   /** Tools on one page of `tools/list`. */
   readonly pageSize?: number
-  readonly advertise?: readonly ('resources' | 'prompts' | 'completions' | 'logging')[]
+  readonly advertise?: readonly ('resources' | 'prompts' | 'completions' | 'logging' | 'tasks')[]
   /** Status of a legacy request with a session that is not known. */
   readonly unknownSession?: 404 | 400
   /** Legacy GET stream and `subscriptions/listen`; true when left out. */
