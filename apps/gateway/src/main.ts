@@ -15,7 +15,7 @@ function fail(thrown: unknown): never {
     process.exit(2)
   }
   const { code, cause } = toSallyportError(thrown)
-  log.error({ code, cause: String(cause) }, 'not started')
+  log.debug({ code, cause: String(cause) }, 'not started')
   const { text, who } = errors[code]
   process.stderr.write(`${code}: ${text} — who can act: ${who}.\n`)
   process.exit(1)
@@ -49,6 +49,17 @@ Next, in another terminal:
 `)
 }
 
+/** Resolves at the first signal, or when the launcher that started us is gone, perhaps killed. */
+function told(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+      process.on(signal, () => resolve())
+    if (!process.send) return
+    process.on('disconnect', resolve)
+    if (!process.connected) resolve()
+  })
+}
+
 async function main(): Promise<void> {
   const args = process.argv.slice(2)
   const options = parseUpOptions(args[0] === 'up' ? args.slice(1) : args, process.env)
@@ -56,25 +67,21 @@ async function main(): Promise<void> {
     process.stdout.write(usage)
     return
   }
+  // Listened for from the beginning: who stops it while it starts has it stopped once it can be.
+  const stop = told()
   const gateway = await startGateway(options, log, (error) => {
     // Nothing may be confirmed any more: better not to run than to promise what is not kept.
     log.fatal({ error: String(error) }, 'the database failed')
     process.exit(1)
   })
-  let isStopping = false
-  const stop = (): void => {
-    if (isStopping) return
-    isStopping = true
-    gateway.stop().then(() => process.exit(0), fail)
-  }
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop)
-  // The launcher that started us is gone, perhaps killed.
-  process.on('disconnect', stop)
   announce(options, {
     url: gateway.url,
     guestUrl: gateway.guestUrl,
     tokenFile: gateway.adminTokenFile,
   })
+  await stop
+  await gateway.stop()
+  process.exit(0)
 }
 
 process.on('unhandledRejection', (error) => {

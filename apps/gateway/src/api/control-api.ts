@@ -122,7 +122,7 @@ function answerError(
     return
   }
   const error = toSallyportError(thrown)
-  if (errors[error.code].http >= 500)
+  if (errors[error.code].who === 'operator' && errors[error.code].http === 500)
     log.error({ route, code: error.code, err: error.cause ?? error }, 'api failed')
   if (response.headersSent) response.destroy()
   else writeError(response, error)
