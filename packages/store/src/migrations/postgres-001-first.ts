@@ -213,8 +213,7 @@ CREATE UNIQUE INDEX executions_write ON executions (write_key)
 CREATE INDEX executions_owner ON executions (owner_id, id);
 CREATE INDEX executions_passed ON executions (session_id, grant_id, barrier_at)
   WHERE barrier_at IS NOT NULL;
-CREATE INDEX executions_open ON executions (state, id)
-  WHERE state IN ('awaiting_approval', 'approved', 'awaiting_answer', 'dispatching', 'unknown');
+CREATE INDEX executions_state ON executions (state, id) WHERE state <> 'succeeded';
 
 CREATE TABLE instances (
   id text COLLATE "C" NOT NULL PRIMARY KEY,

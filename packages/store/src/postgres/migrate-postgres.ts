@@ -19,7 +19,8 @@ export async function migratePostgres(
   schema: string | undefined,
   known: readonly Migration[],
 ): Promise<void> {
-  await client.query('BEGIN')
+  // Another gateway may be at it for as long as a statement may take.
+  await client.query('BEGIN; SET LOCAL lock_timeout = 0')
   try {
     await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
       `sallyport migrations ${schema ?? ''}`,

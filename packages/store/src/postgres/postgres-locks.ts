@@ -13,6 +13,7 @@ import {
 } from '../sql/authority.ts'
 import type { Kept } from '../sql/driver.ts'
 import type { TxLocks } from '../sql/sql-nouns.ts'
+import { allInOrder } from './all-in-order.ts'
 import { changeWaitMs } from './connect-postgres.ts'
 import { isLockTimeout } from './postgres-error.ts'
 import type { PostgresTx } from './postgres-tx.ts'
@@ -57,9 +58,11 @@ export class PostgresLocks implements TxLocks {
   async #lockAll(refs: AuthorityRefs): Promise<Locked | undefined> {
     try {
       return await this.#tx.saved(async () => {
-        await this.#tx.sendText(`SET LOCAL lock_timeout = ${barrierWaitMs}`)
-        const locked = await this.#lock(refs, waiting)
-        await this.#tx.sendText(`SET LOCAL lock_timeout = ${changeWaitMs}`)
+        const [, locked] = await allInOrder([
+          this.#tx.sendText(`SET LOCAL lock_timeout = ${barrierWaitMs}`),
+          this.#lock(refs, waiting),
+          this.#tx.sendText(`SET LOCAL lock_timeout = ${changeWaitMs}`),
+        ])
         return locked
       })
     } catch (error) {
@@ -112,13 +115,4 @@ export class PostgresLocks implements TxLocks {
 function idsMissing(refs: AuthorityRefs, rows: AuthorityRows, kind: AuthorityKind): string[] {
   const found = new Set(rows[kind].map(([id]) => id))
   return refs[kind].filter((id) => !found.has(id))
-}
-
-/** Waits for all, then throws the first failure: the ones after it only say that the transaction is aborted. */
-async function allInOrder<T>(sent: readonly Promise<T>[]): Promise<T[]> {
-  const results = await Promise.allSettled(sent)
-  return results.map((result) => {
-    if (result.status === 'rejected') throw result.reason
-    return result.value
-  })
 }

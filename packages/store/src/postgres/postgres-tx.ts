@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg'
 import type { Scalar } from '../rows/column.ts'
 import type { Shape } from '../rows/table.ts'
 import type { Kept, Param, SqlWriter } from '../sql/driver.ts'
+import { allInOrder } from './all-in-order.ts'
 import { prepared } from './connect-postgres.ts'
 import { fromPostgres, isUniqueViolation } from './postgres-error.ts'
 
@@ -106,11 +107,14 @@ export class PostgresTx implements SqlWriter {
     return new Set(held.map(([key]) => key as string).filter((key) => !used.has(key)))
   }
 
-  /** Runs `work` between a savepoint and its release; when it throws, all of it is undone and the transaction lives. */
+  /**
+   * Runs `work` between a savepoint and its release; when it throws, all of it is undone and the transaction lives. What
+   * `work` sends at once travels with the savepoint.
+   */
   async saved<T>(work: () => Promise<T>): Promise<T> {
-    await this.#do(() => this.sendText('SAVEPOINT here'))
+    if (this.#isOver) throw new TypeError('the transaction has ended')
     try {
-      const result = await work()
+      const [, result] = await allInOrder([this.sendText('SAVEPOINT here'), work()])
       await this.sendText('RELEASE SAVEPOINT here')
       return result
     } catch (error) {

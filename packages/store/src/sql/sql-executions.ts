@@ -23,11 +23,10 @@ import type { SqlReader, SqlWriter } from './driver.ts'
 import { inLockOrder, writeKeys } from './insert-order.ts'
 import { count, readAll, readOne, select } from './statements.ts'
 
-const quoted = (states: readonly string[]) => states.map((state) => `'${state}'`).join(', ')
-
-/** Exactly the condition of the index `executions_open`, or SQLite does not use it. */
-const isOpen = `state IN (${quoted([...unfinishedStates, 'unknown'])})`
-const isDispatching = `${isOpen} AND state = 'dispatching'`
+/** Exactly the condition of the index `executions_state`, or SQLite does not use it: what is open or worth a look. */
+const indexed = "state <> 'succeeded'"
+const isDispatching = `${indexed} AND state = 'dispatching'`
+const isUnfinished = `${indexed} AND state IN (${unfinishedStates.map((state) => `'${state}'`).join(', ')})`
 
 const byId = select(executions, 'WHERE id = $1')
 const byCall = select(executions, 'WHERE session_id = $1 AND call_id = $2')
@@ -40,9 +39,10 @@ const dispatchingOf = select(
   executions,
   `WHERE ${isDispatching} AND gateway_instance = $1 ORDER BY id`,
 )
+/** The expression keeps an engine from reading every call of a long session to find the few that are open. */
 const unfinishedOf = select(
   executions,
-  `WHERE ${isOpen} AND state <> 'unknown' AND session_id = $1 ORDER BY id`,
+  `WHERE ${isUnfinished} AND session_id || '' = $1 ORDER BY id`,
 )
 const sameCalls = `SELECT session_id, call_id, id FROM executions
   WHERE session_id = ANY($1) AND call_id = ANY($2)`
@@ -73,14 +73,14 @@ export class SqlExecutionReads implements ExecutionReads {
       session_id: filter.sessionId,
       state: filter.state,
     })
-    const sql = select(executions, `${text} ORDER BY id DESC LIMIT $${params.length + 1}`)
+    const rest = `${text}${hint(filter.state)} ORDER BY id DESC LIMIT $${params.length + 1}`
+    const sql = select(executions, rest)
     return readAll(this.#db, executions, sql, [...params, filter.limit])
   }
 
   count(state: ExecutionState): Promise<number> {
-    const open = state === 'unknown' || unfinishedStates.some((unfinished) => unfinished === state)
-    const condition = open ? `${isOpen} AND state = $1` : 'state = $1'
-    return count(this.#db, `SELECT count(*) FROM executions WHERE ${condition}`, [state])
+    const sql = `SELECT count(*) FROM executions WHERE state = $1${hint(state)}`
+    return count(this.#db, sql, [state])
   }
 
   abandoned(now: number, owner?: InstanceId): Promise<Execution[]> {
@@ -171,4 +171,8 @@ export class SqlExecutionWrites extends SqlExecutionReads implements ExecutionWr
     const rows = await readAll(this.#tx, outcomes, outcomesForChange, [ids])
     return new Map(rows.map((row) => [row.id, row]))
   }
+}
+
+function hint(state: ExecutionState | undefined): string {
+  return state === undefined || state === 'succeeded' ? '' : ` AND ${indexed}`
 }
