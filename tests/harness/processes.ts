@@ -1,5 +1,5 @@
 /** Ends processes of a test by their number, and proves them gone. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** False for a zombie too. */
@@ -12,8 +12,13 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** A number alone may be another process by now. */
-export function isAliveWith(pid: number, argument: string): boolean {
+/** Living processes with that text in their arguments, which must be something no other process would name. */
+export function processesWith(argument: string): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.map(Number).filter((pid) => isAliveWith(pid, argument))
+}
+
+function isAliveWith(pid: number, argument: string): boolean {
   try {
     return isAlive(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(argument)
   } catch {

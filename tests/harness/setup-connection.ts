@@ -1,6 +1,6 @@
 /** The whole way of an upstream into a session, as an administrator goes it through the API. */
 import { randomBytes } from 'node:crypto'
-import { type Answer, idSource } from '@sallyport/protocol'
+import { type Answer, idSource, type ProfileSettings } from '@sallyport/protocol'
 import { type Header, sealConnection } from '@sallyport/protocol/node'
 import { ApiRefusal } from './call-api.ts'
 import type { Sallyport } from './start-sallyport.ts'
@@ -10,6 +10,7 @@ export interface UpstreamSpec {
   readonly url: string
   readonly token?: string
   readonly headers?: readonly Header[]
+  readonly limits?: { readonly callMs?: number; readonly resultBytes?: number }
   /** Globs over the tools to include. */
   readonly read: readonly string[]
   readonly write?: readonly string[]
@@ -18,6 +19,8 @@ export interface UpstreamSpec {
 export interface GrantSpec extends UpstreamSpec {
   /** Made when there is none of that name. */
   readonly profile: string
+  /** Of a profile that is made. */
+  readonly settings?: Partial<ProfileSettings>
   /** Tools reviewed for writing get `write_unattended`, else `write_with_approval`. */
   readonly unattended?: boolean
 }
@@ -37,8 +40,9 @@ export async function connectAndGrant(sallyport: Sallyport, spec: GrantSpec): Pr
 /** Seals here, as the command line does, and adds the connection. */
 export async function connectUpstream(
   { api }: Sallyport,
-  { name, url, token, headers = [] }: Pick<UpstreamSpec, 'name' | 'url' | 'token' | 'headers'>,
+  spec: Pick<UpstreamSpec, 'name' | 'url' | 'token' | 'headers' | 'limits'>,
 ): Promise<Answer<'connection.create'>> {
+  const { name, url, token, headers = [], limits = {} } = spec
   const { kid, jwk, localUpstreams } = await api('vault.show')
   const id = ids('connection')
   const { endpoint, credential } = sealConnection({
@@ -54,7 +58,7 @@ export async function connectUpstream(
     localAllowed: localUpstreams,
   })
   const sealed = { endpoint, ...(credential ? { credential } : {}) }
-  return await api('connection.create', {}, { id, name, ...sealed })
+  return await api('connection.create', {}, { id, name, limits, ...sealed })
 }
 
 /** Discovers, reviews, publishes and enables. */
@@ -72,7 +76,7 @@ export async function publishTools(
 export async function grantTools(sallyport: Sallyport, spec: GrantSpec): Promise<void> {
   const { api } = sallyport
   const { name: connection, profile, read, write = [], unattended = false } = spec
-  await ensureProfile(sallyport, profile)
+  await ensureProfile(sallyport, profile, spec.settings)
   const writeMode = unattended ? 'write_unattended' : 'write_with_approval'
   for (const tools of read)
     await api('profile.grant', { name: profile }, { connection, tools, mode: 'read' })
@@ -80,9 +84,13 @@ export async function grantTools(sallyport: Sallyport, spec: GrantSpec): Promise
     await api('profile.grant', { name: profile }, { connection, tools, mode: writeMode })
 }
 
-async function ensureProfile({ api }: Sallyport, name: string): Promise<void> {
+async function ensureProfile(
+  { api }: Sallyport,
+  name: string,
+  settings: Partial<ProfileSettings> = {},
+): Promise<void> {
   try {
-    await api('profile.create', {}, { name })
+    await api('profile.create', {}, { name, settings })
   } catch (thrown) {
     if (!(thrown instanceof ApiRefusal && thrown.code === 'name_taken')) throw thrown
   }

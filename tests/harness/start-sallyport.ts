@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { apiAt, type CallApi } from './call-api.ts'
-import { isAliveWith, killAndProveGone } from './processes.ts'
+import { killAndProveGone, processesWith } from './processes.ts'
 
 export interface StartOptions {
   /** A folder to go on with; a new one, removed at the end, when not given. */
@@ -40,7 +40,11 @@ export interface Sallyport {
   kill(): Promise<void>
   /** Stops it when it runs, and starts it again on the same folder. */
   restart(options?: Pick<StartOptions, 'args' | 'env'>): Promise<void>
-  /** Ends gateway and worker whatever they do, proves them gone, removes the folder. */
+  /** Starts it again after it was killed, and kills it once more after so many milliseconds, ready or not. */
+  killStarting(afterMs: number): Promise<void>
+  /** Every process of this folder that runs, gateways and workers, known or stray. */
+  processes(): number[]
+  /** Ends every process of the folder whatever it does, proves them gone, removes the folder. */
   remove(): Promise<void>
 }
 
@@ -100,7 +104,11 @@ class RunningSallyport implements Sallyport {
     return readFileSync(this.#started().adminTokenFile, 'utf8').trim()
   }
 
-  async start({ args = [], env = {} }: Pick<StartOptions, 'args' | 'env'>): Promise<void> {
+  async start(options: Pick<StartOptions, 'args' | 'env'>): Promise<void> {
+    this.#ready = await this.#untilReady(this.#spawn(options))
+  }
+
+  #spawn({ args = [], env = {} }: Pick<StartOptions, 'args' | 'env'>): ChildProcess {
     const local = this.#options.localUpstreams === false ? [] : ['--allow-local-upstreams']
     const fixed = ['--json', '--data', this.dataDir, '--port', '0', '--guest-port', '0', ...local]
     const child = spawn(process.execPath, [main, 'up', ...fixed, ...args], {
@@ -111,7 +119,7 @@ class RunningSallyport implements Sallyport {
     child.stderr.setEncoding('utf8').on('data', (text) => {
       this.#output += text
     })
-    this.#ready = await this.#untilReady(child)
+    return child
   }
 
   workerPid(): number | undefined {
@@ -142,12 +150,23 @@ class RunningSallyport implements Sallyport {
     await this.start({ ...this.#options, ...options })
   }
 
+  async killStarting(afterMs: number): Promise<void> {
+    const child = this.#spawn(this.#options)
+    child.stdout?.resume()
+    await sleep(afterMs)
+    if (child.pid !== undefined) await killAndProveGone(child.pid)
+    if (!hasEnded(child)) await once(child, 'exit')
+  }
+
+  processes(): number[] {
+    return processesWith(this.dataDir)
+  }
+
   async remove(): Promise<void> {
     const child = this.#child
     if (child?.pid !== undefined && !hasEnded(child)) await killAndProveGone(child.pid)
-    for (const pid of this.#workerPids()) {
-      if (isAliveWith(pid, this.dataDir)) await killAndProveGone(pid)
-    }
+    // The folder's name is in the arguments of everything that was started for it.
+    for (const pid of this.processes()) await killAndProveGone(pid)
     if (this.#options.dataDir === undefined)
       rmSync(this.dataDir, { recursive: true, force: true, maxRetries: 3 })
   }
