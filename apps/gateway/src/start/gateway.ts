@@ -47,6 +47,8 @@ interface Parts {
 const random = (size: number): Buffer => randomBytes(size)
 const drainMs = 8_000
 const closeMs = 2_000
+/** Guests wait for their answers until the worker has ended: what became of a call is told, also when nobody can know. */
+const answerMs = 20_000
 
 /** Rejects with a SallyportError that says what is wrong; then nothing of it is left running. */
 export async function startGateway(
@@ -129,12 +131,14 @@ async function stop(
 ): Promise<void> {
   const { path, supervisor } = workerSide
   log.info({ inFlight: path.desk.inFlight }, 'stopping')
-  await Promise.all([path.desk.drain(drainMs), endpoint.close(), doors.control.close(closeMs)])
-  await doors.guest.close(closeMs)
+  const answered = endpoint.close()
+  await Promise.all([path.desk.drain(drainMs), doors.control.close(closeMs)])
   await chores.stop()
   // What is still in flight is answered by the worker as it ends, or becomes uncertain because it has ended.
   await supervisor.stop()
   await path.recovery.round()
+  await answered
+  await doors.guest.close(closeMs)
   await path.group.drained()
   await foundations.store.transact((tx) => tx.instances.end(instance))
   await undo.run()
@@ -163,6 +167,7 @@ function createEndpoint({
     random,
     report: (error, where) => log.error({ where, error: String(error) }, 'guest endpoint'),
     release,
+    timing: { closeMs: answerMs },
   })
 }
 
