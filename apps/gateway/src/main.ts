@@ -1,5 +1,5 @@
 /** `sallyport up`. Prints where it serves, serves until a signal, ends with 0. */
-import { errors, release, toSallyportError } from '@sallyport/protocol'
+import { type ErrorCode, errors, release, toSallyportError } from '@sallyport/protocol'
 import pino from 'pino'
 import { startGateway } from './start/gateway.ts'
 import { parseUpOptions, type UpOptions, UsageError, usage } from './start/options.ts'
@@ -9,13 +9,16 @@ const log = pino(
   pino.destination({ fd: 2, sync: true }),
 )
 
+/** Their sentences say that the log has the rest. */
+const sendsToLog: ReadonlySet<ErrorCode> = new Set(['bad_certificate', 'internal'])
+
 function fail(thrown: unknown): never {
   if (thrown instanceof UsageError) {
     process.stderr.write(`usage: ${thrown.message}. Try: sallyport up --help\n`)
     process.exit(2)
   }
   const { code, cause } = toSallyportError(thrown)
-  log.debug({ code, cause: String(cause) }, 'not started')
+  log[sendsToLog.has(code) ? 'error' : 'debug']({ code, cause: String(cause) }, 'not started')
   const { text, who } = errors[code]
   process.stderr.write(`${code}: ${text} — who can act: ${who}.\n`)
   process.exit(1)
