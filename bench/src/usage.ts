@@ -16,8 +16,10 @@ export interface Usage {
 export function usageOf(root: number, others: readonly number[] = []): Usage {
   let cpuMs = 0
   let rssMib = 0
-  const elsewhere = new Set(others.filter((pid) => pid !== root).flatMap(processTree))
-  for (const pid of processTree(root)) {
+  const tree = processTree(root)
+  const below = others.filter((pid) => pid !== root && tree.includes(pid))
+  const elsewhere = new Set(below.flatMap(processTree))
+  for (const pid of tree) {
     if (elsewhere.has(pid)) continue
     const fields = statFields(pid)
     if (!fields) continue
