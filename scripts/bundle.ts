@@ -12,6 +12,7 @@ const names = new Map(Object.entries(entries).map(([name, file]) => [resolve(roo
 function ownFiles(): Plugin {
   return {
     name: 'own-files',
+    enforce: 'pre',
     transform(code, id) {
       if (!id.startsWith(root) || id.includes('/node_modules/')) return undefined
       return code.replace(/new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g, (_, path: string) => {

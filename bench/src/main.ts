@@ -1,4 +1,7 @@
-/** `npm run bench [-- --smoke] [-- --rounds N]`: what Sallyport costs, measured against the same calls without it. */
+/**
+ * `npm run bench [-- [--smoke] [--rounds N] [--source]]`: what Sallyport costs, against the same calls without it. It is
+ * measured as it ships, bundled; `--source` runs the sources.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -7,7 +10,7 @@ import { type Case, Measurements } from './measurement.ts'
 import { jsonReport, markdown } from './report.ts'
 import { type Plan, runRounds, type Target } from './rounds.ts'
 import { startSallyportTarget } from './sallyport-target.ts'
-import { startServer } from './servers.ts'
+import { bundleGateway, startServer } from './servers.ts'
 
 const folder = fileURLToPath(new URL('../.out/', import.meta.url))
 
@@ -55,11 +58,15 @@ const smoke: Plan = {
   measureMs: 600,
 }
 
-async function measure(plan: Plan, coldStarts: number): Promise<[Measurements, Machine]> {
+async function measure(
+  plan: Plan,
+  coldStarts: number,
+  program: string | undefined,
+): Promise<[Measurements, Machine]> {
   const measurements = new Measurements()
   const raw = await startServer('raw-upstream.ts')
   const sdk = await startServer('sdk-upstream.ts')
-  const sallyport = await startSallyportTarget(raw)
+  const sallyport = await startSallyportTarget(raw, program)
   try {
     const idleRssMib = sallyport.residentMib()
     const targets: Target[] = [
@@ -78,11 +85,16 @@ async function measure(plan: Plan, coldStarts: number): Promise<[Measurements, M
 }
 
 const { values } = parseArgs({
-  options: { smoke: { type: 'boolean', default: false }, rounds: { type: 'string' } },
+  options: {
+    smoke: { type: 'boolean', default: false },
+    source: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+  },
 })
 const chosen = values.smoke ? smoke : full
 const plan = values.rounds ? { ...chosen, rounds: Number(values.rounds) } : chosen
-const [measurements, machine] = await measure(plan, values.smoke ? 3 : 9)
+const program = values.source ? undefined : await bundleGateway()
+const [measurements, machine] = await measure(plan, values.smoke ? 3 : 9, program)
 
 const report = markdown(measurements, machine)
 mkdirSync(folder, { recursive: true })

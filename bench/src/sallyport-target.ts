@@ -18,11 +18,12 @@ export interface SallyportTarget {
 
 const name = 'bench'
 
-export async function startSallyportTarget(upstream: {
-  readonly url: string
-  readonly pid: number
-}): Promise<SallyportTarget> {
-  const sallyport = await startSallyport()
+/** `program`: the bundle that ships, or undefined for the sources. */
+export async function startSallyportTarget(
+  upstream: { readonly url: string; readonly pid: number },
+  program: string | undefined,
+): Promise<SallyportTarget> {
+  const sallyport = await startSallyport(program === undefined ? {} : { program })
   // The only limit that is raised: one session sends here what many would.
   const rate = { name: 'requestsPerMinutePerSession' }
   await sallyport.api('setting.set', rate, { value: 1_000_000 })

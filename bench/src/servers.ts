@@ -42,3 +42,10 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
   )
   return JSON.parse(stdout) as LoadResult
 }
+
+/** The gateway as it ships. */
+export async function bundleGateway(): Promise<string> {
+  const script = fileOf('../../scripts/bundle.ts')
+  await promisify(execFile)(process.execPath, [script], { timeout: 120_000 })
+  return fileOf('../../dist/gateway.js')
+}

@@ -19,6 +19,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Default true. */
   readonly localUpstreams?: boolean
+  /** Entry file of the gateway; its source when not given. */
+  readonly program?: string
 }
 
 export interface Sallyport {
@@ -65,7 +67,8 @@ export async function startSallyport(options: StartOptions = {}): Promise<Sallyp
   try {
     await sallyport.start(options)
   } catch (thrown) {
-    await sallyport.remove()
+    // A folder that was given may be in use by another, whose processes are not ours to end.
+    await (options.dataDir === undefined ? sallyport.remove() : sallyport.endChild())
     throw thrown
   }
   return sallyport
@@ -111,7 +114,8 @@ class RunningSallyport implements Sallyport {
   #spawn({ args = [], env = {} }: Pick<StartOptions, 'args' | 'env'>): ChildProcess {
     const local = this.#options.localUpstreams === false ? [] : ['--allow-local-upstreams']
     const fixed = ['--json', '--data', this.dataDir, '--port', '0', '--guest-port', '0', ...local]
-    const child = spawn(process.execPath, [main, 'up', ...fixed, ...args], {
+    const program = this.#options.program ?? main
+    const child = spawn(process.execPath, [program, 'up', ...fixed, ...args], {
       env: { PATH: process.env['PATH'] ?? '', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -162,9 +166,13 @@ class RunningSallyport implements Sallyport {
     return processesWith(this.dataDir)
   }
 
-  async remove(): Promise<void> {
+  async endChild(): Promise<void> {
     const child = this.#child
     if (child?.pid !== undefined && !hasEnded(child)) await killAndProveGone(child.pid)
+  }
+
+  async remove(): Promise<void> {
+    await this.endChild()
     // The folder's name is in the arguments of everything that was started for it.
     for (const pid of this.processes()) await killAndProveGone(pid)
     if (this.#options.dataDir === undefined)
