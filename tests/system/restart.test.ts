@@ -1,12 +1,12 @@
 /** What a stop, a start and a start that fails leave behind. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { apiAt } from '../harness/call-api.ts'
-import { isAlive } from '../harness/processes.ts'
+import { isAlive, processesWith } from '../harness/processes.ts'
 import { connectAndGrant, type OpenSession } from '../harness/setup-connection.ts'
 import { type Sallyport, startSallyport } from '../harness/start-sallyport.ts'
 import { startUpstream, type Upstream } from '../upstreams/scripted-upstream.ts'
@@ -150,21 +150,10 @@ const up = (dataDir: string, ...more: string[]): Promise<Ended> => {
 
 const lastLine = ({ stderr }: Ended) => stderr.trimEnd().split('\n').at(-1)
 
-/** Processes of any kind that were started for the data folder. */
-function processesOf(dataDir: string): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(dataDir)
-    } catch {
-      return false
-    }
-  })
-}
-
 async function expectNothingLeft(dataDir: string): Promise<void> {
   expect(existsSync(join(dataDir, 'endpoint.json'))).toBe(false)
   expect(existsSync(join(dataDir, 'worker', 'worker.sock'))).toBe(false)
-  expect(processesOf(dataDir)).toEqual([])
+  expect(processesWith(dataDir)).toEqual([])
 }
 
 async function occupyPort(): Promise<Server> {
@@ -190,7 +179,7 @@ test('an occupied port: exit 1, nothing advertised, nothing left', async () => {
   const sallyport = await startSallyport({ dataDir, args: ['--port', port] })
   running.push(sallyport)
   expect(portOf(sallyport.url)).toBe(port)
-  expect(processesOf(dataDir)).not.toEqual([])
+  expect(processesWith(dataDir)).not.toEqual([])
 })
 
 test('certificates that are none: exit 1, nothing advertised, nothing left', async () => {
