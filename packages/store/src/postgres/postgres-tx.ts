@@ -1,7 +1,8 @@
 import type { PoolClient } from 'pg'
 import type { Scalar } from '../rows/column.ts'
 import type { Shape } from '../rows/table.ts'
-import type { Kept, Param, SqlWriter } from '../sql/driver.ts'
+import type { Kept, Param, SqlWriter, Update } from '../sql/driver.ts'
+import { perShape } from '../sql/statements.ts'
 import { allInOrder } from './all-in-order.ts'
 import { prepared } from './connect-postgres.ts'
 import { fromPostgres, isUniqueViolation } from './postgres-error.ts'
@@ -53,40 +54,18 @@ export class PostgresTx implements SqlWriter {
   }
 
   async insertAll(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<void> {
-    await this.#insertMany(shape, rows, '')
+    if (rows.length > 0) await this.run(insertRows(shape), byColumn(shape, rows))
   }
 
   async insertNew(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<Set<unknown>> {
-    const rest = `ON CONFLICT DO NOTHING RETURNING ${shape.columns[0]}`
-    const inserted = await this.#insertMany(shape, rows, rest)
+    if (rows.length === 0) return new Set()
+    const inserted = await this.rows(insertNewRows(shape), byColumn(shape, rows))
     return new Set(inserted.map(([key]) => key))
   }
 
-  async #insertMany(
-    shape: Shape,
-    rows: readonly (readonly Scalar[])[],
-    rest: string,
-  ): Promise<readonly Kept[]> {
-    if (rows.length === 0) return []
-    const columns = shape.columns.join(', ')
-    const sql = `INSERT INTO ${shape.name} (${columns})
-      SELECT ${columns} FROM ${unnested(shape)} WITH ORDINALITY AS given (${columns}, place)
-      ORDER BY place ${rest}`
-    return this.rows(sql, byColumn(shape, rows))
-  }
-
-  async updateAll(
-    shape: Shape,
-    keys: number,
-    rows: readonly (readonly Scalar[])[],
-  ): Promise<number> {
+  async updateAll(update: Update, rows: readonly (readonly Scalar[])[]): Promise<number> {
     if (rows.length === 0) return 0
-    const terms = (columns: readonly string[], prefix: string, joint: string) =>
-      columns.map((column) => `${prefix}${column} = given.${column}`).join(joint)
-    const sql = `UPDATE ${shape.name} SET ${terms(shape.columns.slice(keys), '', ', ')}
-      FROM ${unnested(shape)} AS given (${shape.columns.join(', ')})
-      WHERE ${terms(shape.columns.slice(0, keys), `${shape.name}.`, ' AND ')}`
-    return this.run(sql, byColumn(shape, rows))
+    return this.run(updateRows(update), byColumn(update, rows))
   }
 
   async holdKey(key: string): Promise<void> {
@@ -149,6 +128,24 @@ export class PostgresTx implements SqlWriter {
     }
   }
 }
+
+const insertRows = perShape((shape) => {
+  const columns = shape.columns.join(', ')
+  return `INSERT INTO ${shape.name} (${columns})
+    SELECT ${columns} FROM ${unnested(shape)} WITH ORDINALITY AS given (${columns}, place)
+    ORDER BY place`
+})
+const insertNewRows = perShape(
+  (shape) => `${insertRows(shape)} ON CONFLICT DO NOTHING RETURNING ${shape.columns[0]}`,
+)
+const updateRows = perShape<Update>((update) => {
+  const { name, columns, keys } = update
+  const set = columns.slice(keys).map((column) => `${column} = given.${column}`)
+  const same = columns.slice(0, keys).map((column) => `${name}.${column} = given.${column}`)
+  return `UPDATE ${name} SET ${set.join(', ')}
+    FROM ${unnested(update)} AS given (${columns.join(', ')})
+    WHERE ${same.join(' AND ')}`
+})
 
 function unnested(shape: Shape): string {
   return `unnest(${shape.types.map((type, i) => `$${i + 1}::${arrays[type]}`).join(', ')})`

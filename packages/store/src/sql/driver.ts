@@ -10,6 +10,11 @@ export type Param = Scalar | readonly Scalar[]
 /** A row as an array, in the order of the selected columns. */
 export type Kept = readonly unknown[]
 
+/** The first `keys` columns name a row, the others are set in it. */
+export interface Update extends Shape {
+  readonly keys: number
+}
+
 export interface SqlReader {
   /** Throws `store_unavailable` when the database fails. */
   rows(sql: string, params: readonly Param[]): Promise<readonly Kept[]>
@@ -25,8 +30,8 @@ export interface SqlWriter extends SqlReader {
   insertAll(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<void>
   /** Each on its own, in the order given; the values of the first column of those that no unique index refused. */
   insertNew(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<Set<unknown>>
-  /** Sets the columns after the first `keys` ones in the rows that these name; how many rows were written. */
-  updateAll(shape: Shape, keys: number, rows: readonly (readonly Scalar[])[]): Promise<number>
+  /** How many rows were written. */
+  updateAll(update: Update, rows: readonly (readonly Scalar[])[]): Promise<number>
   /** Serializes transactions on a word. Waits; ends with the transaction. */
   holdKey(key: string): Promise<void>
   /** Takes the right to insert rows of these write keys, without waiting; leaves out what another one holds or has. */

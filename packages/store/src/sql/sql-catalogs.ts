@@ -10,7 +10,7 @@ import type { Shape } from '../rows/table.ts'
 import { catalogs, catalogTools } from '../rows/tables.ts'
 import { keepText } from '../rows/text.ts'
 import { mustRaise } from '../rows/version.ts'
-import type { SqlReader, SqlWriter } from './driver.ts'
+import type { SqlReader, SqlWriter, Update } from './driver.ts'
 import { insert, readAll, readOne, replace, select } from './statements.ts'
 
 const byId = select(catalogs, 'WHERE id = $1')
@@ -26,10 +26,11 @@ const toolsWithCatalog: Shape = {
   columns: ['catalog_id', ...catalogTools.columns],
   types: ['text', ...catalogTools.types],
 }
-const decisions: Shape = {
+const decisions: Update = {
   name: catalogTools.name,
   columns: ['catalog_id', 'name', 'access', 'decision', 'note'],
   types: ['text', 'text', 'text', 'text', 'text'],
+  keys: 2,
 }
 
 export class SqlCatalogReads implements CatalogReads {
@@ -90,7 +91,7 @@ export class SqlCatalogWrites extends SqlCatalogReads implements CatalogWrites {
       decision,
       note === null ? null : keepText(note),
     ])
-    if ((await this.#tx.updateAll(decisions, 2, rows)) !== rows.length)
+    if ((await this.#tx.updateAll(decisions, rows)) !== rows.length)
       throw new TypeError('a decision about a tool that the catalog does not have')
   }
 }

@@ -19,7 +19,7 @@ import {
 import { executions } from '../rows/tables.ts'
 import { keepText } from '../rows/text.ts'
 import { where } from './conditions.ts'
-import type { SqlReader, SqlWriter } from './driver.ts'
+import type { SqlReader, SqlWriter, Update } from './driver.ts'
 import { inLockOrder, writeKeys } from './insert-order.ts'
 import { count, readAll, readOne, select } from './statements.ts'
 
@@ -46,6 +46,7 @@ const unfinishedOf = select(
 )
 const sameCalls = `SELECT session_id, call_id, id FROM executions
   WHERE session_id = ANY($1) AND call_id = ANY($2)`
+const outcomeUpdate: Update = { ...outcomes, keys: 1 }
 const outcomesForChange = select(outcomes, 'WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE')
 const claim = `UPDATE executions SET gateway_instance = $3
   WHERE id = $1 AND gateway_instance = $2 AND state = 'dispatching'`
@@ -147,7 +148,7 @@ export class SqlExecutionWrites extends SqlExecutionReads implements ExecutionWr
       moved.add(after.id)
     }
     const written = [...moved].map((id) => outcomes.keep(rows.get(id) as Outcome))
-    await this.#tx.updateAll(outcomes, 1, written)
+    await this.#tx.updateAll(outcomeUpdate, written)
     return moved
   }
 

@@ -44,3 +44,16 @@ export async function count(db: SqlReader, sql: string, params: readonly Param[]
   const [row] = (await db.rows(sql, params)) as [Kept]
   return Number(row[0])
 }
+
+/** Builds a text once for each shape: they are long, and every call needs them. */
+export function perShape<S extends Shape>(build: (shape: S) => string): (shape: S) => string {
+  const texts = new WeakMap<S, string>()
+  return (shape) => {
+    let text = texts.get(shape)
+    if (text === undefined) {
+      text = build(shape)
+      texts.set(shape, text)
+    }
+    return text
+  }
+}

@@ -8,13 +8,20 @@ import {
   pauseForBarrier,
   readPause,
 } from '../sql/authority.ts'
-import type { Kept, Param, SqlWriter } from '../sql/driver.ts'
+import type { Kept, Param, SqlWriter, Update } from '../sql/driver.ts'
 import type { TxLocks } from '../sql/sql-nouns.ts'
-import { insert } from '../sql/statements.ts'
+import { insert, perShape } from '../sql/statements.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 
 const kinds = barrierStatements()
 const pauseStatement = pauseForBarrier()
+const insertRow = perShape((shape) => insert(shape))
+const insertNewRow = perShape((shape) => insert(shape, 'ON CONFLICT DO NOTHING'))
+const updateRow = perShape<Update>(({ name, columns, keys }) => {
+  const terms = columns.map((column, i) => `${column} = $${i + 1}`)
+  return `UPDATE ${name} SET ${terms.slice(keys).join(', ')}
+    WHERE ${terms.slice(0, keys).join(' AND ')}`
+})
 
 /** One transaction. It is the only one that writes, so it holds every lock there is from its beginning. */
 export class SqliteTx implements SqlWriter, TxLocks {
@@ -62,24 +69,22 @@ export class SqliteTx implements SqlWriter, TxLocks {
   }
 
   insertAll(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<void> {
-    const sql = insert(shape)
+    const sql = insertRow(shape)
     return this.#do((connection) => {
       for (const row of rows) this.#count(connection.run(sql, row))
     })
   }
 
   insertNew(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<Set<unknown>> {
-    const sql = insert(shape, 'ON CONFLICT DO NOTHING')
+    const sql = insertNewRow(shape)
     return this.#do((connection) => {
       const inserted = rows.filter((row) => this.#count(connection.run(sql, row)) === 1)
       return new Set(inserted.map((row) => row[0]))
     })
   }
 
-  updateAll(shape: Shape, keys: number, rows: readonly (readonly Scalar[])[]): Promise<number> {
-    const terms = shape.columns.map((column, i) => `${column} = $${i + 1}`)
-    const sql = `UPDATE ${shape.name} SET ${terms.slice(keys).join(', ')}
-      WHERE ${terms.slice(0, keys).join(' AND ')}`
+  updateAll(update: Update, rows: readonly (readonly Scalar[])[]): Promise<number> {
+    const sql = updateRow(update)
     return this.#do((connection) => {
       let written = 0
       for (const row of rows) written += connection.run(sql, row)
