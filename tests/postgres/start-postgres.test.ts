@@ -1,4 +1,8 @@
-import { existsSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { startPostgres } from './start-postgres.ts'
@@ -16,4 +20,22 @@ test('starts a durable Postgres on a Unix socket and leaves nothing behind', asy
   expect(existsSync(folder)).toBe(true)
   await postgres.stop()
   expect(existsSync(folder)).toBe(false)
+})
+
+test('ends when the process that started it is killed', async () => {
+  const module = JSON.stringify(new URL('./start-postgres.ts', import.meta.url).href)
+  const script = `import { startPostgres } from ${module}
+    console.log((await startPostgres()).url)
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [chunk] = await once(child.stdout, 'data')
+  const home = new URL(String(chunk).trim()).searchParams.get('host') ?? ''
+  const pidFile = join(home, 'data', 'postmaster.pid')
+  expect(existsSync(pidFile)).toBe(true)
+  child.kill('SIGKILL')
+  for (let i = 0; i < 500 && existsSync(pidFile); i++) await delay(20)
+  expect(existsSync(pidFile)).toBe(false)
+  rmSync(join(home, '..'), { recursive: true })
 })

@@ -1,8 +1,9 @@
 /** A real Postgres for tests: its own temporary folder, its own process, reachable only over a Unix socket in that folder. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { account, findPostgres } from './postgres-binaries.ts'
 
 export interface RunningPostgres {
@@ -11,6 +12,8 @@ export interface RunningPostgres {
   /** Ends the process and removes the folder. */
   stop(): Promise<void>
 }
+
+type Server = ChildProcessByStdio<Writable, null, Readable>
 
 /** Throws with what was tried when no Postgres runs here: a test that needs one fails, it is never skipped. */
 export async function startPostgres(): Promise<RunningPostgres> {
@@ -49,24 +52,39 @@ function createCluster(bin: string, home: string): void {
   if (run.status !== 0) throw new Error(`initdb failed: ${run.error?.message ?? run.stderr}`)
 }
 
-async function startServer(bin: string, home: string): Promise<ChildProcess> {
+/**
+ * Ends the server (SIGINT: sessions are ended, the cluster is left clean) when its own standard input ends: that is when
+ * we say so, and when this process is gone without a word.
+ */
+const guardian = `
+  "$0" "$@" & server=$!
+  exec 3<&0
+  (cat <&3 > /dev/null; kill -INT $server) &
+  wait $server`
+
+async function startServer(bin: string, home: string): Promise<Server> {
   const settings = ['listen_addresses=', 'max_connections=200', 'shared_buffers=32MB']
-  const server = spawn(
-    join(bin, 'postgres'),
-    ['-D', join(home, 'data'), '-k', home, ...settings.flatMap((setting) => ['-c', setting])],
-    { ...account, env: environment(home), stdio: ['ignore', 'ignore', 'pipe'] },
-  )
-  const kill = () => server.kill('SIGKILL')
-  process.once('exit', kill)
-  server.once('exit', () => process.off('exit', kill))
+  const command = [
+    '-D',
+    join(home, 'data'),
+    '-k',
+    home,
+    ...settings.flatMap((each) => ['-c', each]),
+  ]
+  const server = spawn('/bin/sh', ['-c', guardian, join(bin, 'postgres'), ...command], {
+    ...account,
+    env: environment(home),
+    stdio: ['pipe', 'ignore', 'pipe'],
+  })
+  server.once('exit', () => server.stdin.end())
   await ready(server)
   return server
 }
 
-function ready(server: ChildProcess): Promise<void> {
+function ready(server: Server): Promise<void> {
   return new Promise((resolve, reject) => {
     let log = ''
-    server.stderr?.on('data', (chunk: Buffer) => {
+    server.stderr.on('data', (chunk: Buffer) => {
       if (log.length < 10_000) log += chunk
       if (log.includes('ready to accept connections')) resolve()
     })
@@ -75,11 +93,10 @@ function ready(server: ChildProcess): Promise<void> {
   })
 }
 
-function end(server: ChildProcess): Promise<void> {
+function end(server: Server): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return Promise.resolve()
   return new Promise((resolve) => {
     server.once('exit', () => resolve())
-    // SIGINT is Postgres's "fast" shutdown: sessions are ended, the cluster is left clean.
-    server.kill('SIGINT')
+    server.stdin.end()
   })
 }
