@@ -68,6 +68,7 @@ async function measure(
   const sdk = await startServer('sdk-upstream.ts')
   const sallyport = await startSallyportTarget(raw, program)
   try {
+    const coldStartMs = await sallyport.measureColdStarts(coldStarts)
     const idleRssMib = sallyport.residentMib()
     const targets: Target[] = [
       { name: 'direct', url: raw.url, headers: {}, servers: { upstream: raw.pid } },
@@ -75,7 +76,6 @@ async function measure(
       sallyport.target(),
     ]
     await runRounds(plan, targets, measurements)
-    const coldStartMs = await sallyport.measureColdStarts(coldStarts)
     return [measurements, { idleRssMib, coldStartMs }]
   } finally {
     await sallyport.stop()
@@ -98,8 +98,8 @@ const [measurements, machine] = await measure(plan, values.smoke ? 3 : 9, progra
 
 const report = markdown(measurements, machine)
 mkdirSync(folder, { recursive: true })
-writeFileSync(`${folder}report.md`, report)
-writeFileSync(`${folder}report.json`, jsonReport(measurements, machine))
+writeFileSync(`${folder}report.generated.md`, report)
+writeFileSync(`${folder}report.generated.json`, jsonReport(measurements, machine))
 process.stdout.write(`${report}\n`)
 
 const failures = values.smoke ? smokeFailures(measurements, machine) : []
