@@ -13,6 +13,7 @@ import {
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Dialect } from './dialect.ts'
+import { rewriteForAjv } from './for-ajv.ts'
 import { assertFormats } from './formats.ts'
 import { replaceKeywords } from './keywords.ts'
 import { linearPatterns } from './linear-pattern.ts'
@@ -32,6 +33,8 @@ export interface CompiledRoot {
 export function compileRoot(schema: unknown, kind: RootKind): CompiledRoot {
   const document = readSchema(schema, kind)
   checkDialect(document)
+  rewriteForAjv(document.places, document.dialect, kind)
+  delete document.root.$schema
   const validate = compile(document, kind)
   return { check: (value) => check(validate, value) }
 }
@@ -52,6 +55,8 @@ function checkDialect({ dialect, root }: Document): void {
 
 function compile({ dialect, root, places }: Document, kind: RootKind): ValidateFunction {
   const ajv = new engines[dialect](optionsOf(dialect, kind))
+  // The constructors insist on it; without need it is only work at each check.
+  ajv.opts.unevaluated = places.some(({ schema }) => evaluating.some((name) => name in schema))
   try {
     replaceKeywords(ajv)
     if (kind === 'overlay') {
@@ -65,11 +70,12 @@ function compile({ dialect, root, places }: Document, kind: RootKind): ValidateF
   }
 }
 
+const evaluating = ['unevaluatedProperties', 'unevaluatedItems']
+
 function optionsOf(dialect: Dialect, kind: RootKind): Options {
   return {
     meta: false,
     validateSchema: false,
-    addUsedSchema: false,
     // Inlining copies what a reference names at each place that names it.
     inlineRefs: false,
     ownProperties: true,
@@ -79,9 +85,9 @@ function optionsOf(dialect: Dialect, kind: RootKind): Options {
     strictSchema: kind === 'overlay',
     allowMatchingProperties: true,
     validateFormats: kind === 'overlay',
-    // draft-07 8.3: what stands beside a reference is ignored.
     ignoreKeywordsWithRef: dialect === 'draft-07',
-    code: { regExp: linearPatterns() },
+    // The optimizer drops variables that are used.
+    code: { regExp: linearPatterns(), optimize: false },
   }
 }
 
@@ -114,9 +120,8 @@ function check(validate: ValidateFunction, value: unknown): SchemaProblem | unde
     return validate(value) === true ? undefined : problemOf(validate.errors ?? [])
   } catch (thrown) {
     // A schema that refers to itself without end fills the stack first.
-    if (thrown instanceof TooMuchWork || thrown instanceof RangeError)
-      return problem('', 'takes too much work to check')
-    throw thrown
+    const isWork = thrown instanceof TooMuchWork || thrown instanceof RangeError
+    return problem('', isWork ? 'takes too much work to check' : 'cannot be checked')
   } finally {
     validate.errors = null // they hold the value
   }

@@ -18,6 +18,11 @@ export interface SchemaObject {
   const?: unknown
   format?: unknown
   allOf?: unknown
+  unevaluatedProperties?: unknown
+  unevaluatedItems?: unknown
+  if?: unknown
+  else?: unknown
+  default?: unknown
   description?: unknown
 }
 

@@ -5,50 +5,43 @@ import { isMultiple } from './multiple.ts'
 import { spendReference } from './work.ts'
 
 export function replaceKeywords(ajv: Ajv): void {
-  for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef'])
-    wrap(ajv, keyword, (cxt) => {
-      const spend = cxt.gen.scopeValue('func', { ref: spendReference, code: _`spendReference` })
-      cxt.gen.code(_`${spend}()`)
-    })
-  wrap(ajv, 'unevaluatedProperties', forgetInherited)
-  replace(ajv, {
-    keyword: 'enum',
-    schemaType: 'array',
-    code: (cxt) => test(cxt, enumTest(cxt.schema)),
+  before(ajv, '$ref', ({ gen }) => {
+    const spend = gen.scopeValue('func', { ref: spendReference, code: _`spendReference` })
+    gen.code(_`${spend}()`)
   })
-  replace(ajv, {
-    ...whole('uniqueItems', 'array', 'boolean'),
-    code: (cxt) => cxt.schema && test(cxt, areUnique),
-  })
-  replace(ajv, {
-    ...whole('multipleOf', 'number', 'number'),
-    code: (cxt) => test(cxt, (value: number) => isMultiple(value, cxt.schema)),
-  })
+  before(ajv, 'unevaluatedProperties', forgetInherited)
+  for (const keyword of ['anyOf', 'oneOf', 'dependentSchemas', 'patternProperties'])
+    before(ajv, keyword, beginEvaluated)
+  before(ajv, 'contains', refuseEmpty)
+  instead(ajv, 'enum', (cxt) => test(cxt, enumTest(cxt.schema)))
+  instead(ajv, 'uniqueItems', (cxt) => cxt.schema && test(cxt, areUnique))
+  instead(ajv, 'multipleOf', (cxt) => test(cxt, (value: number) => isMultiple(value, cxt.schema)))
 }
 
-const whole = (keyword: string, type: 'array' | 'number', schemaType: 'boolean' | 'number') => ({
-  keyword,
-  type,
-  schemaType,
-})
+type Code = CodeKeywordDefinition['code']
 
-function replace(ajv: Ajv, definition: CodeKeywordDefinition): void {
-  ajv.removeKeyword(definition.keyword as string)
-  ajv.addKeyword(definition)
+/** Changes the keyword where it is, because the order of keywords has a meaning in ajv. */
+function change(
+  ajv: Ajv,
+  keyword: string,
+  to: (old: Code) => Partial<CodeKeywordDefinition>,
+): void {
+  const rule = ajv.RULES.all[keyword]
+  if (typeof rule !== 'object' || !('code' in rule.definition)) return
+  Object.assign(rule, { definition: { ...rule.definition, ...to(rule.definition.code) } })
 }
 
-/** Runs `first` where the keyword's own code begins. Dialects that have not the keyword stay without it. */
-function wrap(ajv: Ajv, keyword: string, first: (cxt: KeywordCxt) => void): void {
-  const definition = ajv.getKeyword(keyword)
-  if (typeof definition !== 'object' || !('code' in definition)) return
-  const { code, ...rest } = definition
-  replace(ajv, {
-    ...rest,
-    code: (cxt, ruleType) => {
+function before(ajv: Ajv, keyword: string, first: (cxt: KeywordCxt) => void): void {
+  change(ajv, keyword, (code) => ({
+    code: (cxt, type) => {
       first(cxt)
-      code.call(definition, cxt, ruleType)
+      code(cxt, type)
     },
-  })
+  }))
+}
+
+function instead(ajv: Ajv, keyword: string, code: (cxt: KeywordCxt) => void): void {
+  change(ajv, keyword, () => ({ code, error: { message: keyword } }))
 }
 
 function test(cxt: KeywordCxt, accepts: (value: never) => boolean): void {
@@ -62,6 +55,30 @@ function forgetInherited({ gen, it: { props } }: KeywordCxt): void {
     gen.if(_`${props} && ${props} !== true`, () =>
       gen.assign(props, _`Object.assign(Object.create(null), ${props})`),
     )
+}
+
+/**
+ * ajv makes the record of evaluated properties in the branch that first needs one: what a branch wrote there counts
+ * although the branch fails, and in a loop what the one before wrote. So it is made before there are branches.
+ */
+function beginEvaluated({ gen, it }: KeywordCxt): void {
+  const { props, opts } = it
+  if (!opts.unevaluated || props === true) return
+  if (props instanceof Name) {
+    gen.assign(props, _`${props} || {}`)
+    return
+  }
+  const record = gen.var('props', _`{}`)
+  for (const name of Object.keys(props ?? {})) gen.assign(_`${record}[${name}]`, true)
+  it.props = record
+}
+
+/** ajv leaves its verdict as it was when there is no item, and in a loop that is the verdict about the one before. */
+function refuseEmpty(cxt: KeywordCxt): void {
+  const min = cxt.it.opts.next ? (cxt.parentSchema['minContains'] ?? 1) : 1
+  if (min < 1) return
+  cxt.setParams({ min })
+  cxt.fail(_`${cxt.data}.length === 0`)
 }
 
 /** Looked up, not compared one by one: lists of values are long, and so can be the array of the guest. */

@@ -9,15 +9,12 @@ export type RootKind = 'catalog' | 'overlay'
 
 export interface Document {
   readonly dialect: Dialect
-  /** A copy of its own, without `$schema`. */
+  /** A copy of its own. */
   readonly root: SchemaObject
   readonly places: readonly Place[]
 }
 
 export const schemaByteLimit = 256 * 1024
-
-/** Members that ajv acts on and the dialects do not know. */
-const foreign = ['nullable', 'id', '$async']
 
 export function badSchema(field: string, cause?: unknown): SallyportError {
   return new SallyportError('bad_schema', { field, cause })
@@ -30,9 +27,10 @@ export function readSchema(schema: unknown, kind: RootKind): Document {
   const dialect = dialectOf(root)
   if (!dialect || (kind === 'overlay' && dialect !== '2020-12')) throw badSchema('/$schema')
   const places = allSchemas(root)
-  for (const place of places) checkPlace(place, dialect, kind)
+  for (const { schema, steps } of places)
+    if (schema.$schema !== undefined && dialectOf(schema) !== dialect)
+      throw badSchema(toPointer([...steps, '$schema']))
   checkReferences(root, places)
-  delete root.$schema
   return { dialect, root, places }
 }
 
@@ -57,15 +55,6 @@ function copyOf(schema: unknown): SchemaObject {
   }
   if (Buffer.byteLength(text) > schemaByteLimit) throw badSchema('')
   return JSON.parse(text)
-}
-
-function checkPlace({ schema, steps }: Place, dialect: Dialect, kind: RootKind): void {
-  for (const keyword of foreign.filter((name) => Object.hasOwn(schema, name))) {
-    if (kind === 'overlay') throw badSchema(toPointer([...steps, keyword]))
-    delete schema[keyword]
-  }
-  if (schema.$schema !== undefined && dialectOf(schema) !== dialect)
-    throw badSchema(toPointer([...steps, '$schema']))
 }
 
 function checkReferences(root: SchemaObject, places: readonly Place[]): void {

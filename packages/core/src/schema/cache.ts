@@ -1,0 +1,35 @@
+import { type CompiledRoot, compileRoot } from './compile.ts'
+import type { RootKind } from './read-schema.ts'
+
+/**
+ * Compiled roots by digest, the least recently used dropped first. What is handed out holds the schema, not its code:
+ * it compiles at first use, and again after it was dropped, so that however many tools are bound the memory is bounded.
+ */
+export class SchemaCache {
+  readonly #limit: number
+  readonly #compiled = new Map<string, CompiledRoot>()
+
+  constructor(limit = 1000) {
+    this.#limit = limit
+  }
+
+  /** `digest` is of the schema. A schema that cannot be enforced throws `bad_schema` when it is first checked with. */
+  root(kind: RootKind, digest: string, schema: unknown): CompiledRoot {
+    const key = `${kind} ${digest}`
+    return { check: (value) => this.#get(key, kind, schema).check(value) }
+  }
+
+  /** How many are compiled now. */
+  get size(): number {
+    return this.#compiled.size
+  }
+
+  #get(key: string, kind: RootKind, schema: unknown): CompiledRoot {
+    const root = this.#compiled.get(key) ?? compileRoot(schema, kind)
+    this.#compiled.delete(key)
+    this.#compiled.set(key, root)
+    const [oldest] = this.#compiled.keys()
+    if (this.#compiled.size > this.#limit && oldest !== undefined) this.#compiled.delete(oldest)
+    return root
+  }
+}
