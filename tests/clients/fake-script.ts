@@ -36,7 +36,7 @@ export interface Answer {
   readonly decision?: Decision
 }
 
-export function parseScript(prompt: string): Directive[] {
+function parseScript(prompt: string): Directive[] {
   const lines = prompt.matchAll(/^[ \t]*@(call|raw)[ \t]+(\S+)[ \t]*(\{.*\})?[ \t]*$/gm)
   return [...lines].map(([, kind, name, args]) => ({
     kind: kind as Directive['kind'],

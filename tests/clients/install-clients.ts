@@ -30,7 +30,7 @@ const cache =
 const installLimitMs = 300_000
 
 /** The program of the client, installed if it was not. Rejects with npm's own words when it cannot be installed. */
-export async function installClient(name: ClientName): Promise<string> {
+async function installClient(name: ClientName): Promise<string> {
   const { package: packageName, version, bin } = clients[name]
   const folder = join(cache, `${name}-${version}`)
   const program = join(folder, 'node_modules/.bin', bin)
