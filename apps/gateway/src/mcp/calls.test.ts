@@ -77,7 +77,7 @@ test("takes the harness's own id of the call, else a random one", async () => {
   const [own, longest, ...random] = at.calls.map(({ callId }) => callId)
   expect([own, longest]).toEqual(['toolu_01', 'x'.repeat(128)])
   expect(new Set(random).size).toBe(4)
-  for (const id of random) expect(id).toMatch(/^[A-Za-z0-9_-]{22}$/)
+  for (const id of random) expect(id).toMatch(/^[0-9a-z]{8}-[A-Za-z0-9_-]{22}$/)
 })
 
 test('calls a tool by its own name at the path of its connection', async () => {

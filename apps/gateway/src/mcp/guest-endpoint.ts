@@ -71,7 +71,7 @@ class Endpoint implements GuestEndpoint {
       ...options,
       timing: { ...defaultTiming, ...options.timing },
       ids: mcpSessionIds(macKey, random),
-      callIds: randomIds(random),
+      callIds: randomIds(random, now),
       list: new ToolList(),
       isStillOpen: async ({ tokenHash }) =>
         (await sessions.byTokenHash(tokenHash))?.state === 'open',

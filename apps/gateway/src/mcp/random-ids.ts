@@ -1,8 +1,11 @@
-/** Ids of 128 random bits, from a supply: a system call for each costs more than the rest of a request's framing. */
+/**
+ * Ids of 128 random bits behind the time. From a supply, because a system call for each costs more than the rest of a
+ * request's framing; the time first, because an index takes new rows at its end much quicker than all over.
+ */
 const idBytes = 16
 const supplyBytes = 256 * idBytes
 
-export function randomIds(random: (size: number) => Uint8Array): () => string {
+export function randomIds(random: (size: number) => Uint8Array, now: () => number): () => string {
   let supply = Buffer.alloc(0)
   let at = 0
   return () => {
@@ -11,6 +14,6 @@ export function randomIds(random: (size: number) => Uint8Array): () => string {
       at = 0
     }
     at += idBytes
-    return supply.toString('base64url', at - idBytes, at)
+    return `${now().toString(36)}-${supply.toString('base64url', at - idBytes, at)}`
   }
 }
