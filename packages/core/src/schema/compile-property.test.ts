@@ -221,8 +221,8 @@ test('a compiled root and the specification agree', () => {
         verdicts[accepted ? 'accepted' : 'refused']++
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: 600 },
   )
-  expect(verdicts.accepted).toBeGreaterThan(3000)
-  expect(verdicts.refused).toBeGreaterThan(3000)
+  expect(verdicts.accepted).toBeGreaterThan(1000)
+  expect(verdicts.refused).toBeGreaterThan(1000)
 }, 60_000)

@@ -147,11 +147,13 @@ test('two schemas of one name do not meet, and neither reaches the other', () =>
 test('references inside a document work in every form', () => {
   const tree = {
     $id: 'https://example.com/tree',
+    $anchor: 'whole',
     properties: {
       a: { $ref: '#' },
       b: { $ref: '#/$defs/n~1%41' },
       c: { $ref: 'https://example.com/named' },
       d: { $ref: '#anchored' },
+      e: { $ref: '#whole' },
     },
     additionalProperties: false,
     $defs: {
@@ -160,7 +162,7 @@ test('references inside a document work in every form', () => {
       d: { $anchor: 'anchored', type: 'null' },
     },
   }
-  expect(accepts(tree, { a: { a: { b: 1 } }, b: 2, c: 'x', d: null })).toBe(true)
+  expect(accepts(tree, { a: { a: { b: 1 } }, b: 2, c: 'x', d: null, e: { b: 1 } })).toBe(true)
   expect(problemIn(tree, { a: { a: { b: 'x' } } })?.path).toBe('/a/a/b')
   expect(problemIn(tree, { c: 1 })?.path).toBe('/c')
   expect(problemIn(tree, { d: 1 })?.path).toBe('/d')

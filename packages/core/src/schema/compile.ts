@@ -12,15 +12,14 @@ import {
 } from 'ajv'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { Dialect } from './dialect.ts'
+import { type Dialect, isSchemaObject } from './dialect.ts'
 import { rewriteForAjv } from './for-ajv.ts'
 import { assertFormats } from './formats.ts'
 import { replaceKeywords } from './keywords.ts'
-import { linearPatterns } from './linear-pattern.ts'
+import { type LinearPatterns, linearPatterns } from './linear-pattern.ts'
 import { toPointer } from './pointer.ts'
 import { problem, problemOf, type SchemaProblem } from './problem.ts'
 import { badSchema, type Document, type RootKind, readSchema } from './read-schema.ts'
-import { NotLinear } from './to-re2.ts'
 import type { Place } from './walk.ts'
 import { startWork, TooMuchWork } from './work.ts'
 
@@ -34,7 +33,6 @@ export function compileRoot(schema: unknown, kind: RootKind): CompiledRoot {
   const document = readSchema(schema, kind)
   checkDialect(document)
   rewriteForAjv(document.places, document.dialect, kind)
-  delete document.root.$schema
   const validate = compile(document, kind)
   return { check: (value) => check(validate, value) }
 }
@@ -54,7 +52,9 @@ function checkDialect({ dialect, root }: Document): void {
 }
 
 function compile({ dialect, root, places }: Document, kind: RootKind): ValidateFunction {
-  const ajv = new engines[dialect](optionsOf(dialect, kind))
+  const patterns = linearPatterns()
+  for (const place of places) checkPatterns(place, patterns)
+  const ajv = new engines[dialect](optionsOf(dialect, kind, patterns))
   // The constructors insist on it; without need it is only work at each check.
   ajv.opts.unevaluated = places.some(({ schema }) => evaluating.some((name) => name in schema))
   try {
@@ -72,7 +72,7 @@ function compile({ dialect, root, places }: Document, kind: RootKind): ValidateF
 
 const evaluating = ['unevaluatedProperties', 'unevaluatedItems']
 
-function optionsOf(dialect: Dialect, kind: RootKind): Options {
+function optionsOf(dialect: Dialect, kind: RootKind, regExp: LinearPatterns): Options {
   return {
     meta: false,
     validateSchema: false,
@@ -87,7 +87,22 @@ function optionsOf(dialect: Dialect, kind: RootKind): Options {
     validateFormats: kind === 'overlay',
     ignoreKeywordsWithRef: dialect === 'draft-07',
     // The optimizer drops variables that are used.
-    code: { regExp: linearPatterns(), optimize: false },
+    code: { regExp, optimize: false },
+  }
+}
+
+function checkPatterns({ schema, steps }: Place, patterns: LinearPatterns): void {
+  const { pattern, patternProperties } = schema
+  const all: string[][] = isSchemaObject(patternProperties)
+    ? Object.keys(patternProperties).map((name) => ['patternProperties', name])
+    : []
+  if (typeof pattern === 'string') all.push(['pattern'])
+  for (const place of all) {
+    try {
+      patterns(place[1] ?? String(pattern))
+    } catch (cause) {
+      throw badSchema(toPointer([...steps, ...place]), cause)
+    }
   }
 }
 
@@ -99,19 +114,12 @@ function checkStrict({ schema, steps }: Place, ajv: Ajv): void {
     throw badSchema(toPointer([...steps, 'format']))
 }
 
-/** Where the thing stands that ajv stumbled over, as well as it can be told. */
+/** Where the reference stands that ajv could not follow, as well as it can be told. */
 function culprit(thrown: unknown, places: readonly Place[]): string {
-  for (const { schema, steps } of places) {
-    if (thrown instanceof NotLinear) {
-      if (schema.pattern === thrown.pattern) return toPointer([...steps, 'pattern'])
-      if (Object.hasOwn(schema.patternProperties ?? {}, thrown.pattern))
-        return toPointer([...steps, 'patternProperties', thrown.pattern])
-    }
-    const reference = schema.$ref
-    const isRemote = typeof reference === 'string' && !reference.startsWith('#')
-    if (thrown instanceof MissingRefError && isRemote) return toPointer([...steps, '$ref'])
-  }
-  return ''
+  const place = places.find(
+    ({ schema: { $ref } }) => typeof $ref === 'string' && !$ref.startsWith('#'),
+  )
+  return thrown instanceof MissingRefError && place ? toPointer([...place.steps, '$ref']) : ''
 }
 
 function check(validate: ValidateFunction, value: unknown): SchemaProblem | undefined {

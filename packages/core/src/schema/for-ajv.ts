@@ -26,6 +26,7 @@ export function rewriteForAjv(places: readonly Place[], dialect: Dialect, kind: 
   if (dialect === 'draft-07') return
   const embeds = places.some(({ schema, steps }) => steps.length > 0 && schema.$id !== undefined)
   for (const place of places) rewriteDynamic(place, embeds)
+  rewriteRootName(places)
   if (places.some(({ schema }) => schema.unevaluatedProperties !== undefined))
     for (const { schema } of places) expandIf(schema)
 }
@@ -59,6 +60,18 @@ function rewriteDynamic({ schema, steps }: Place, embeds: boolean): void {
     if (schema.$ref === undefined) schema.$ref = reference
     else schema.allOf = [...listOf(schema.allOf), { $ref: reference }]
   }
+}
+
+/** ajv does not know the root by the name that its own anchor gives it. */
+function rewriteRootName(places: readonly Place[]): void {
+  const anchors = ({ schema }: Place): unknown[] => [schema['$anchor'], schema['$dynamicAnchor']]
+  const [root, ...others] = places
+  const elsewhere = new Set(others.flatMap(anchors))
+  const names = root
+    ? anchors(root).filter((name) => name !== undefined && !elsewhere.has(name))
+    : []
+  for (const { schema } of places)
+    if (names.some((name) => schema.$ref === `#${name}`)) schema.$ref = '#'
 }
 
 /** For ajv a condition evaluates properties also where it is not fulfilled, so it is written as the choice that it is. */

@@ -12,17 +12,22 @@ export interface LinearPattern {
 /** Instructions that the patterns of one schema may have together. */
 const totalLimit = 50_000
 
-/** For ajv's `code.regExp`; one for each schema, because the sizes of its patterns add up. Throws NotLinear. */
-export function linearPatterns(): {
-  (pattern: string, flags: string): LinearPattern
-  code: string
-} {
+/** For ajv's `code.regExp`. */
+export interface LinearPatterns {
+  /** Throws NotLinear. */
+  (pattern: string): LinearPattern
+  readonly code: string
+}
+
+/** Compiles each pattern once. One for each schema, because the sizes of its patterns add up. */
+export function linearPatterns(): LinearPatterns {
+  const compiled = new Map<string, LinearPattern>()
   let total = 0
   const compile = (pattern: string): LinearPattern => {
     const { text, size } = toRe2(pattern)
     total += size
-    if (total > totalLimit) throw new NotLinear(pattern, 'too many')
-    const program = compileRe2(text, pattern)
+    if (total > totalLimit) throw new NotLinear('too many')
+    const program = compileRe2(text)
     const steps = program.programSize()
     return {
       test: (value) => {
@@ -32,13 +37,18 @@ export function linearPatterns(): {
       toString: () => pattern,
     }
   }
-  return Object.assign(compile, { code: 'linearPattern' })
+  const patterns = (pattern: string): LinearPattern => {
+    const known = compiled.get(pattern) ?? compile(pattern)
+    compiled.set(pattern, known)
+    return known
+  }
+  return Object.assign(patterns, { code: 'linearPattern' })
 }
 
-function compileRe2(text: string, pattern: string): RE2JS {
+function compileRe2(text: string): RE2JS {
   try {
     return RE2JS.compile(text)
   } catch {
-    throw new NotLinear(pattern, 'not in RE2')
+    throw new NotLinear('not in RE2')
   }
 }

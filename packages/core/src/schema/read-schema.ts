@@ -9,7 +9,7 @@ export type RootKind = 'catalog' | 'overlay'
 
 export interface Document {
   readonly dialect: Dialect
-  /** A copy of its own. */
+  /** A copy of its own, without `$schema`. */
   readonly root: SchemaObject
   readonly places: readonly Place[]
 }
@@ -31,6 +31,7 @@ export function readSchema(schema: unknown, kind: RootKind): Document {
     if (schema.$schema !== undefined && dialectOf(schema) !== dialect)
       throw badSchema(toPointer([...steps, '$schema']))
   checkReferences(root, places)
+  delete root.$schema
   return { dialect, root, places }
 }
 

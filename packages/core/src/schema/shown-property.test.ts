@@ -162,8 +162,8 @@ test('whatever every root accepts, the shown schema accepts', () => {
         expect(found).toBeUndefined()
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: 500 },
   )
-  expect(accepted).toBeGreaterThan(3000)
-  expect(refused).toBeGreaterThan(3000)
+  expect(accepted).toBeGreaterThan(1000)
+  expect(refused).toBeGreaterThan(1000)
 }, 120_000)

@@ -2,13 +2,7 @@
  * Writes a pattern of ECMA-262 (what JSON Schema means by `pattern`) in the syntax of RE2, which runs in time linear in
  * its text. Nothing is captured. What RE2 cannot express is refused.
  */
-export class NotLinear extends Error {
-  readonly pattern: string
-  constructor(pattern: string, reason: string) {
-    super(reason)
-    this.pattern = pattern
-  }
-}
+export class NotLinear extends Error {}
 
 /** `size` is about the number of instructions of the program. */
 export interface Re2Pattern {
@@ -21,7 +15,7 @@ const lengthLimit = 4096
 
 /** Throws NotLinear. */
 export function toRe2(pattern: string): Re2Pattern {
-  if (pattern.length > lengthLimit) throw new NotLinear(pattern, 'too long')
+  if (pattern.length > lengthLimit) throw new NotLinear('too long')
   return new Translation(pattern, isUnicode(pattern)).run()
 }
 
@@ -29,7 +23,7 @@ export function toRe2(pattern: string): Re2Pattern {
 function isUnicode(pattern: string): boolean {
   if (isPattern(pattern, 'u')) return true
   if (isPattern(pattern, '')) return false
-  throw new NotLinear(pattern, 'not a pattern')
+  throw new NotLinear('not a pattern')
 }
 
 function isPattern(pattern: string, flags: string): boolean {
@@ -73,10 +67,6 @@ class Translation {
     return { text: this.#text, size: this.#sizes[0] as number }
   }
 
-  #refuse(reason: string): NotLinear {
-    return new NotLinear(this.#pattern, reason)
-  }
-
   /** Moves past what a sticky expression matches here. */
   #take(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.#at
@@ -89,7 +79,7 @@ class Translation {
     const assertion = this.#take(/[\^$|*+?]|\\[bB]/y)
     if (assertion) this.#text += assertion[0]
     else if (this.#take(/\(\?<(?![=!])[^>]*>|\(\?:|\((?!\?)/y)) this.#open()
-    else if (this.#take(/\(/y)) throw this.#refuse('a look around')
+    else if (this.#take(/\(/y)) throw new NotLinear('a look around')
     else if (this.#take(/\)/y)) this.#close()
     else if (this.#take(/\./y)) this.#atom(notLineEnd)
     else if (this.#take(/\[/y)) this.#atom(this.#class())
@@ -103,7 +93,7 @@ class Translation {
 
   #count(size: number): void {
     const total = (this.#sizes.pop() as number) + size
-    if (total > sizeLimit) throw this.#refuse('too large')
+    if (total > sizeLimit) throw new NotLinear('too large')
     this.#sizes.push(total)
     this.#lastSize = size
   }
@@ -163,7 +153,7 @@ class Translation {
     const control = letter === 'c' ? this.#take(/[a-z]/iy) : undefined
     if (control) return codeOf(control) % 32
     if (letter === '0' && !this.#take(/\d/y)) return 0
-    if (/[0-9kc]/.test(letter)) throw this.#refuse('a backreference')
+    if (/[0-9kc]/.test(letter)) throw new NotLinear('a backreference')
     return controls[letter] ?? (letter.codePointAt(0) as number)
   }
 
@@ -180,7 +170,7 @@ class Translation {
   /** Only the names that both engines have, and mean the same by. */
   #property(letter: string): string {
     // Without unicode it is the letter itself, which nobody means by it.
-    if (!this.#unicode) throw this.#refuse('a property')
+    if (!this.#unicode) throw new NotLinear('a property')
     const [, name = ''] = this.#take(/\{(?:(?:sc|Script|gc|General_Category)=)?(\w+)\}/y) ?? []
     return `\\${letter}{${longNames[name] ?? name}}`
   }
