@@ -1,4 +1,5 @@
-import type { IntentId } from '@sallyport/protocol'
+import type { Execution, Store, Tx } from '@sallyport/core'
+import { type IntentId, SallyportError } from '@sallyport/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aTool } from '../../packages/core/src/call/samples.ts'
 import { openWorld, type World, workerDown, writeTool } from './call-world.ts'
@@ -223,6 +224,29 @@ describe.each(['memory', 'sqlite'] as const)('the way of a call on %s', (engine)
     expect(await world.row()).toMatchObject({ state: 'succeeded' })
   })
 
+  test('a statement that fails for one call takes no outcome, refusal or call beside it along', async () => {
+    const shaky = world.over(failingFor(world.store, 'damaged'))
+    const first = shaky.call({ callId: 'first' })
+    shaky.answer(await shaky.worker.intent())
+    const refusing = aTool()
+    const outcomes = [
+      shaky.call({ callId: 'damaged' }),
+      shaky.call({
+        callId: 'refused',
+        tool: {
+          ...refusing,
+          effective: () => ({ ok: false, code: 'arguments_refused', field: '/x', detail: 'no' }),
+        },
+      }),
+      shaky.call({ callId: 'beside' }),
+    ]
+    expect(await outcomes[0]).toMatchObject({ code: 'row_unreadable', executionId: null })
+    shaky.answer(await shaky.worker.intent(1))
+    await Promise.all([first, ...outcomes])
+    const states = (await shaky.rows()).map(({ callId, state }) => `${callId} ${state}`).sort()
+    expect(states).toEqual(['beside succeeded', 'first succeeded', 'refused refused'])
+  })
+
   test('draining refuses new calls and waits for those in flight', async () => {
     const outcome = world.call()
     const intent = await world.worker.intent()
@@ -242,15 +266,39 @@ describe.each(['memory', 'sqlite'] as const)('the way of a call on %s', (engine)
     await outcome
     await world.group.drained()
     expect(world.worker.settledIds).toEqual([])
-    world.group.renew({
-      id: world.desk && (await world.row()).gatewayInstance,
-      startedAt: 0,
-      leaseUntil: 1,
-    })
+    const { gatewayInstance } = await world.row()
+    world.group.renew({ id: gatewayInstance, startedAt: 0 })
     await world.group.drained()
+    expect(await world.store.instances.list()).toEqual([
+      { id: gatewayInstance, startedAt: 0, leaseUntil: world.now() + 15_000 },
+    ])
     expect(world.worker.settledIds).toEqual([intent])
   })
 })
+
+/** A store that cannot write the row of one call. */
+function failingFor(store: Store, callId: string): Store {
+  const failing = (tx: Tx): Tx => ({
+    ...tx,
+    now: () => tx.now(),
+    executions: new Proxy(tx.executions, {
+      get: (target, name) => {
+        if (name !== 'insert') return Reflect.get(target, name).bind(target)
+        return async (rows: readonly Execution[]) => {
+          if (rows.some((row) => row.callId === callId)) throw new SallyportError('row_unreadable')
+          return await target.insert(rows)
+        }
+      },
+    }),
+  })
+  return new Proxy(store, {
+    get: (target, name, receiver) =>
+      name === 'transact'
+        ? (work: (tx: Tx) => Promise<unknown>, options?: Parameters<Store['transact']>[1]) =>
+            target.transact((tx) => work(failing(tx)), options)
+        : Reflect.get(target, name, receiver),
+  })
+}
 
 /** The sample grant is for reading; a write has one of its own. */
 async function grantWrite(world: World): Promise<void> {

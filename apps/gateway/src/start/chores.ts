@@ -30,9 +30,11 @@ const sweepEveryMs = 5_000
 /** Resolves once the lease is held and what earlier instances left was taken over. */
 export async function startChores(deps: ChoresDeps): Promise<{ stop(): Promise<void> }> {
   const { store, path, settings, watch, endpoint, instance, startedAt, log } = deps
-  const lease = () => ({ id: instance, startedAt, leaseUntil: Date.now() + leaseMs })
+  const lease = { id: instance, startedAt }
   if (store.engine === 'sqlite') await endEarlierLeases(store)
-  await store.transact((tx) => tx.instances.renew(lease()))
+  await store.transact(async (tx) =>
+    tx.instances.renew({ ...lease, leaseUntil: (await tx.now()) + leaseMs }),
+  )
   await path.recovery.adopt()
 
   const sweep = async (): Promise<void> => {
@@ -44,7 +46,7 @@ export async function startChores(deps: ChoresDeps): Promise<{ stop(): Promise<v
     if (ended.length > 0) endpoint.sessionsEnded(ended)
   }
   const chores = [
-    every(leaseRenewMs, 'lease', log, async () => path.group.renew(lease())),
+    every(leaseRenewMs, 'lease', log, async () => path.group.renew(lease)),
     every(recoverEveryMs, 'recovery', log, () => path.recovery.round()),
     every(lookEveryMs, 'tools', log, async () => watch.look()),
     every(sweepEveryMs, 'sweep', log, sweep),

@@ -11,7 +11,7 @@ import {
 } from '@sallyport/protocol'
 import type { Execution } from '../execution/execution.ts'
 import type { Settlement } from '../execution/execution-store.ts'
-import type { Instance } from '../instance/instance.ts'
+import { type Instance, leaseMs } from '../instance/instance.ts'
 import type { Store, Tx } from '../store.ts'
 import { type Admitted, type BarrierDecision, type BarrierDeps, passBarrier } from './barrier.ts'
 import type { Order, SentBatch, WorkerPort } from './ports.ts'
@@ -29,11 +29,13 @@ interface PendingSettlement {
   attempts: number
 }
 
+type Renewal = Pick<Instance, 'id' | 'startedAt'>
+
 interface Group {
   readonly entries: readonly Entry[]
   readonly refusals: readonly Execution[]
   readonly settlements: readonly PendingSettlement[]
-  readonly renewal: Instance | undefined
+  readonly renewal: Renewal | undefined
 }
 
 export interface GroupCommitDeps extends Omit<BarrierDeps, 'worker'> {
@@ -56,7 +58,7 @@ export class GroupCommit {
   #entries: Entry[] = []
   #refusals: Execution[] = []
   #settlements: PendingSettlement[] = []
-  #renewal: Instance | undefined
+  #renewal: Renewal | undefined
   /** Outcomes of writes that are committed but perhaps not flushed: the worker still keeps their results. */
   #unflushed: IntentId[] = []
   #running = 0
@@ -90,7 +92,7 @@ export class GroupCommit {
   }
 
   /** Extends the lease in a flushed transaction, which also makes waiting outcomes durable. */
-  renew(instance: Instance): void {
+  renew(instance: Renewal): void {
     this.#renewal = instance
     this.#schedule()
   }
@@ -170,7 +172,8 @@ export class GroupCommit {
 
   async #statements(tx: Tx, group: Group, batch: Batch): Promise<Set<Execution['id']>> {
     const moved = await tx.executions.settle(group.settlements.map(({ settlement }) => settlement))
-    if (group.renewal) await tx.instances.renew(group.renewal)
+    if (group.renewal)
+      await tx.instances.renew({ ...group.renewal, leaseUntil: (await tx.now()) + leaseMs })
     if (group.refusals.length > 0) await tx.executions.insert(group.refusals)
     if (group.entries.length === 0) return moved
     const { worker } = this.#deps
@@ -236,18 +239,20 @@ export class GroupCommit {
     if (flushed.size > 0) this.#deps.worker.settled([...flushed])
   }
 
-  /** A failed commit refuses them all; when nothing was sent and the fault may be one call's, each is tried alone. */
+  /**
+   * A failed commit refuses them all. When nothing was sent and the fault may be one's alone, each is tried by itself:
+   * neighbours do not pay for it, least of all outcomes and refusals, which nobody brings again.
+   */
   async #failed(group: Group, batch: Batch, error: SallyportError): Promise<void> {
     batch.sent?.abort()
     this.#deps.report(error, 'group commit')
-    const alone = !batch.sent && group.entries.length > 1 && error.code !== 'store_unavailable'
-    this.#requeue(group.settlements, error)
     if (group.renewal) this.#renewal ??= group.renewal
-    if (alone) {
-      for (const entry of group.entries)
-        await this.#commit({ entries: [entry], refusals: [], settlements: [], renewal: undefined })
+    const each = eachAlone(group)
+    if (!batch.sent && each.length > 1 && error.code !== 'store_unavailable') {
+      for (const one of each) await this.#commit(one)
       return
     }
+    this.#requeue(group.settlements, error)
     for (const { decided } of group.entries) decided({ kind: 'failed', code: error.code })
     const passed = batch.decisions.flatMap((decision) =>
       decision.kind === 'passed' ? [decision.row] : [],
@@ -270,6 +275,15 @@ export class GroupCommit {
       this.#schedule()
     }, retryMs)
   }
+}
+
+function eachAlone({ entries, refusals, settlements }: Group): Group[] {
+  const none: Group = { entries: [], refusals: [], settlements: [], renewal: undefined }
+  return [
+    ...settlements.map((one) => ({ ...none, settlements: [one] })),
+    ...refusals.map((one) => ({ ...none, refusals: [one] })),
+    ...entries.map((one) => ({ ...none, entries: [one] })),
+  ]
 }
 
 interface Batch {
