@@ -116,17 +116,25 @@ test('asks for calls that wait longer than they can', async () => {
   expect(await outcome).toMatchObject({ kind: 'result' })
 })
 
-/** A store whose commit runs and is then not confirmed. */
-function unclear(store: Store, isUnclear: () => boolean): Store {
+/** A store whose transactions go through `around`. */
+function proxied(
+  store: Store,
+  around: (transact: () => Promise<unknown>) => Promise<unknown>,
+): Store {
   return new Proxy(store, {
     get: (target, name, receiver) =>
       name === 'transact'
-        ? async (...args: Parameters<Store['transact']>) => {
-            const result = await target.transact(...args)
-            if (isUnclear()) throw new SallyportError('store_unavailable')
-            return result
-          }
+        ? (...args: Parameters<Store['transact']>) => around(() => target.transact(...args))
         : Reflect.get(target, name, receiver),
+  })
+}
+
+/** A store whose commit runs and is then not confirmed. */
+function unclear(store: Store, isUnclear: () => boolean): Store {
+  return proxied(store, async (transact) => {
+    const result = await transact()
+    if (isUnclear()) throw new SallyportError('store_unavailable')
+    return result
   })
 }
 
@@ -142,4 +150,56 @@ test('after an unclear commit the worker is told to drop the batch, and the row 
   await shaky.recovery.round()
   await shaky.group.drained()
   expect(await world.row()).toMatchObject({ state: 'not_sent' })
+})
+
+test('an outcome that waits for the database goes before what recovery believes meanwhile', async () => {
+  let isDown = false
+  const shaky = world.over(
+    proxied(world.store, async (transact) => {
+      if (isDown) throw new SallyportError('store_unavailable')
+      return await transact()
+    }),
+  )
+  const outcome = shaky.call({ tool: writeTool })
+  const intent = await shaky.worker.intent()
+  shaky.recovery.lost([intent])
+  isDown = true
+  shaky.answer(intent)
+  expect(await outcome).toMatchObject({ kind: 'result' })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  isDown = false
+  shaky.gone.add('worker-1')
+  await shaky.recovery.round()
+  await shaky.group.drained()
+  expect(await world.row()).toMatchObject({ state: 'succeeded' })
+})
+
+test('finds a row of its own that nothing waits for, as a commit leaves it that is done after it was given up', async () => {
+  void world.call({ tool: writeTool })
+  await world.worker.intent()
+  const { id, ...late } = await world.row()
+  await world.store.transact((tx) =>
+    tx.executions.insert([
+      {
+        ...late,
+        id: 'exe_late' as typeof id,
+        callId: 'late',
+        writeKey: null,
+        intentId: 'int_late' as typeof late.intentId,
+      },
+    ]),
+  )
+  world.worker.recoverWith = (asked) => ({
+    state: asked === 'int_late' ? 'never_started' : 'running',
+  })
+  await world.recovery.adopt()
+  await world.recovery.round()
+  expect(world.worker.asked).toEqual([])
+  world.step((late.notAfter ?? 0) + 10_000 - world.now())
+  await world.recovery.adopt()
+  await world.recovery.round()
+  await world.group.drained()
+  expect(await world.store.executions.get('exe_late' as typeof id)).toMatchObject({
+    state: 'not_sent',
+  })
 })

@@ -12,6 +12,7 @@ import {
   type ConnectionId,
   type IdSource,
   type InstanceId,
+  type IntentId,
   toSallyportError,
 } from '@sallyport/protocol'
 import type { ObservedHead } from '@sallyport/protocol/node'
@@ -80,7 +81,9 @@ export function createCallPath(deps: CallPathDeps): CallPath {
     group,
     recovery,
     events: {
-      result: (head, raw) => desk.onResult(head, raw),
+      result: (head, raw) => {
+        if (desk.onResult(head, raw)) recovery.forget(head.intent as IntentId)
+      },
       progress: (head) => desk.onProgress(head),
       observed: (head) => {
         keepObserved(store, head).then(deps.observed, (error) => report(error, 'observed'))

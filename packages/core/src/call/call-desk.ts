@@ -62,6 +62,8 @@ export class CallDesk implements Calls {
   readonly #live = new Map<string, Live>()
   readonly #liveOf = new Map<SessionId, Set<Promise<unknown>>>()
   readonly #recent: RecentOutcomes
+  /** Whose outcome is known and being recorded: what is believed about them meanwhile must not get there first. */
+  readonly #settling = new Set<IntentId>()
   #isDraining = false
 
   constructor(deps: CallDeskDeps) {
@@ -103,15 +105,17 @@ export class CallDesk implements Calls {
     this.#waiting.get(head.intent as IntentId)?.request?.progress?.(head)
   }
 
-  /** A verdict of the worker, by its own connection or by recovery. Repeated and late ones change nothing. */
-  onResult(head: ResultHead, raw: Buffer): void {
+  /** A verdict of the worker by its own connection. False for repeated and late ones, which change nothing. */
+  onResult(head: ResultHead, raw: Buffer): boolean {
     const waiting = this.#waiting.get(head.intent as IntentId)
-    if (!waiting) return
+    if (!waiting) return false
     this.#settle(waiting, outcomeOf(head, waiting.row.access ?? 'write'), head, raw)
+    return true
   }
 
   /** Recovery found out what became of a row, or that nobody can say. */
   onRecovered(row: Execution, outcome: Outcome, head?: ResultHead, raw?: Buffer): void {
+    if (row.intentId !== null && this.#settling.has(row.intentId)) return
     const known = row.intentId ? this.#waiting.get(row.intentId) : undefined
     this.#settle(known ?? { row, request: undefined, answer: () => {} }, outcome, head, raw)
   }
@@ -210,7 +214,11 @@ export class CallDesk implements Calls {
 
   #settle(waiting: Waiting, outcome: Outcome, head?: ResultHead, raw?: Buffer): void {
     const { row, answer } = waiting
-    if (row.intentId !== null) this.#waiting.delete(row.intentId)
+    const { intentId } = row
+    if (intentId !== null) {
+      this.#waiting.delete(intentId)
+      this.#settling.add(intentId)
+    }
     const settlement: Settlement = {
       id: row.id,
       from: ['dispatching'],
@@ -223,7 +231,8 @@ export class CallDesk implements Calls {
       ...(head ? { notes: evidenceOf(head) } : {}),
     }
     this.#measure(outcome.state, outcome.code, row.arrivedAt)
-    void this.#deps.group.settle(settlement, row.intentId, row.access === 'write')
+    const settled = this.#deps.group.settle(settlement, intentId, row.access === 'write')
+    void settled.then(() => intentId !== null && this.#settling.delete(intentId))
     answer(toOutcome(row.id, outcome, head, raw))
   }
 

@@ -50,16 +50,32 @@ export class Recovery {
     return this.#rows.size
   }
 
-  /** Takes over what instances without a lease have left. Called at start and every few seconds. */
+  /** Its outcome is known otherwise. */
+  forget(id: IntentId): void {
+    this.#end(id)
+  }
+
+  /**
+   * Takes over what instances without a lease have left, and rows of this one that can no longer end by themselves and
+   * that nothing may wait for: an unclear commit that was done after all, an outcome that could not be recorded.
+   * Called at start and every few seconds.
+   */
   async adopt(): Promise<void> {
     const { store, gateway, now } = this.#deps
-    for (const row of await store.executions.abandoned(now())) {
+    const own = await store.executions.dispatchingOf(gateway)
+    this.suspect(own.filter((row) => isOverdue(row, now())))
+    for (const row of await store.executions.abandoned(await this.#databaseTime())) {
       if (row.gatewayInstance === gateway) continue
       const claimed = await store.transact((tx) =>
         tx.executions.claim(row.id, row.gatewayInstance, gateway),
       )
       if (claimed) this.suspect([row])
     }
+  }
+
+  /** Leases are written by many clocks and judged by one. */
+  #databaseTime(): Promise<number> {
+    return this.#deps.store.transact((tx) => tx.now(), { flush: 'later' })
   }
 
   /** One round over everything open. Rounds never overlap; a call during one joins it. */
