@@ -33,7 +33,7 @@ export function agentBehaviour(agent: Agent): void {
   beforeAll(async () => {
     if (agent.installed.program === undefined) return
     run = await startGovernedRun({
-      granted: ['counter_read', 'report', 'fails'],
+      granted: ['counter_read', 'report', 'fails', 'rpc_error'],
       writes: [
         { tool: 'counter_add', mode: 'write_unattended', limits: { schema: oneOrFive } },
         { tool: 'slow', mode: 'write_with_approval' },
@@ -70,15 +70,17 @@ export function agentBehaviour(agent: Agent): void {
   agentTest(
     'calls granted tools, and the model is told what the upstream said',
     async (program) => {
-      const script = ['counter_read', 'report', 'fails'].map((tool) => `@call lab:${tool} {}`)
+      const tools = ['counter_read', 'report', 'fails', 'rpc_error']
+      const script = tools.map((tool) => `@call lab:${tool} {}`)
       const ended = await follow(program, script.join('\n'))
       const { counter } = run.upstream.state
       expect(run.model.results(), ended.stderr).toEqual([
         agent.sees.text(String(counter)),
         agent.sees.structure({ value: counter }),
         agent.sees.error('The thing could not be done.'),
+        agent.sees.refusal(/no such thing/),
       ])
-      for (const tool of ['counter_read', 'report', 'fails']) {
+      for (const tool of tools) {
         expect(calls(tool).map(({ headers }) => headers.authorization)).toEqual([
           `Bearer ${run.credential}`,
         ])
@@ -89,6 +91,7 @@ export function agentBehaviour(agent: Agent): void {
         ['counter_read', 'succeeded'],
         ['fails', 'tool_error'],
         ['report', 'succeeded'],
+        ['rpc_error', 'tool_error'],
       ])
     },
   )

@@ -1,5 +1,5 @@
 /** CS: pooling of local stdio servers. SM: sandbox metadata. RF: refresh outside the gate. */
-import { planned, type Requirement } from './requirement.ts'
+import { built, notApplicable, planned, type Requirement } from './requirement.ts'
 
 export const connectionSharing: readonly Requirement[] = [
   planned('CS-P1', 'equal keys and a modern server: one process', 'later'),
@@ -34,14 +34,48 @@ export const connectionSharing: readonly Requirement[] = [
     'later',
   ),
   planned('CS-C8', 'nothing is told of a start before it is known', 'later'),
-  planned('CS-T1', 'one raw catalog per connection, one view per session', 'A'),
-  planned('CS-T2', 'a session keeps the catalog it was bound to', 'A'),
-  planned('CS-T3', 'a call bound to an old definition is refused before any effect', 'A'),
-  planned('CS-T4', 'a refresh for one session changes nothing in another', 'A'),
-  planned('CS-T5', 'a tool that was not granted cannot be called by its raw name', 'A'),
-  planned('CS-T6', 'annotations are hints, never authority', 'A'),
-  planned('CS-T7', 'an older listing that ends later does not win', 'A'),
-  planned('CS-T8', 'list_changed makes the listing stale at once; it is fetched once', 'A'),
+  built(
+    'CS-T1',
+    'one raw catalog per connection, one view per session',
+    'apps/gateway/src/mcp/eras.test.ts › lists what may be called, in order, as it was reviewed, under the names of the path',
+    'packages/core/src/session/sessions.test.ts › what cannot be bound is listed with the reason, and stops nothing',
+  ),
+  built(
+    'CS-T2',
+    'a session keeps the catalog it was bound to',
+    'packages/core/src/call/judge.test.ts › goes on under a superseded catalog and a newer version of the same credential',
+  ),
+  built(
+    'CS-T3',
+    'a call bound to an old definition is refused before any effect',
+    'apps/worker/src/catalog/drift.test.ts › a tool whose %s changed is refused, the others go on',
+  ),
+  built(
+    'CS-T4',
+    'a refresh for one session changes nothing in another',
+    'apps/worker/src/catalog/drift.test.ts › a review that fails leaves the upstream in use as it was',
+  ),
+  built(
+    'CS-T5',
+    'a tool that was not granted cannot be called by its raw name',
+    'tests/clients/agent-behaviour.ts › a tool outside the grant is not offered and cannot be called by name',
+  ),
+  built(
+    'CS-T6',
+    'annotations are hints, never authority',
+    'packages/core/src/catalog/catalogs.test.ts › a discovered tool is a write and excluded until somebody says otherwise',
+  ),
+  built(
+    'CS-T7',
+    'an older listing that ends later does not win',
+    'apps/worker/src/catalog/catalog.test.ts › of two sources the one that was asked later wins, whichever answers first',
+    'packages/store/src/contract/connections-contract.ts › keeps the newest observation of a connection',
+  ),
+  built(
+    'CS-T8',
+    'list_changed makes the listing stale at once; it is fetched once',
+    'apps/worker/src/catalog/drift.test.ts › %s: a change that is announced is noticed at once',
+  ),
   planned('CS-T9', 'a server may forbid that its catalog is kept', 'later'),
   planned('CS-R1', 'a question reaches the session that asked and no other', 'later'),
   planned('CS-R2', 'two sessions may have open questions on one process', 'later'),
@@ -52,7 +86,12 @@ export const connectionSharing: readonly Requirement[] = [
   planned('CS-R7', 'input_required with state alone goes on without a person', 'later'),
   planned('CS-R8', 'rounds and their time are bounded', 'later'),
   planned('CS-R9', 'a session that ends with an open question disturbs no other', 'later'),
-  planned('CS-R10', 'what belongs to nobody is answered by nobody and counted', 'A'),
+  built(
+    'CS-R10',
+    'what belongs to nobody is answered by nobody and counted',
+    'apps/worker/src/upstream/upstream.test.ts › requests on a modern channel are not answered and count as violations',
+    'apps/worker/src/upstream/upstream.test.ts › a request on the standing stream of a legacy server is refused too',
+  ),
   planned('CS-R11', 'the time a person takes is not the time of the call', 'later'),
   planned('CS-R12', 'a private legacy server asks its one session', 'later'),
   planned('CS-X1', 'forced refresh takes the process out of the pool', 'later'),
@@ -84,30 +123,92 @@ export const sandboxMetadata: readonly Requirement[] = [
   planned('SM-12', 'a state that cannot be written is not sent', 'later'),
   planned('SM-13', 'the state is kept with the binding and compared', 'later'),
   planned('SM-14', 'arguments are no authority for it', 'later'),
-  planned('SM-15', 'keys of the guest are removed', 'A'),
+  built(
+    'SM-15',
+    'keys of the guest are removed',
+    'apps/worker/src/upstream/call-tool.test.ts › the upstream gets the name, the arguments and words of ours, and nothing else',
+  ),
   planned('SM-16', "the policy is that of the session's profile", 'later'),
   planned('SM-17', 'two policies may use one pooled process', 'later'),
   planned('SM-18', 'in a real sandbox inside succeeds and outside fails', 'later'),
 ]
 
 export const refresh: readonly Requirement[] = [
-  planned('RF-1', 'captured first, then fetched with nothing held', 'A'),
-  planned('RF-2', 'status, other connections and revocation go on during a fetch', 'A'),
-  planned(
+  built(
+    'RF-1',
+    'captured first, then fetched with nothing held',
+    'apps/worker/src/catalog/catalog.test.ts › a change that is announced during a fetch discards it; the second fetch counts',
+  ),
+  built(
+    'RF-2',
+    'status, other connections and revocation go on during a fetch',
+    'tests/catalog/refresh.test.ts › while a listing is fetched, status, other connections and revocation go on',
+  ),
+  built(
     'RF-3',
     'the newest accepted listing is compared as the last act before the first byte',
-    'A',
+    'apps/worker/src/catalog/drift.test.ts › a tool whose %s changed is refused, the others go on',
   ),
-  planned('RF-4', 'a listing of an older revision or instance is dropped', 'A'),
-  planned('RF-5', 'another credential or account during a fetch publishes nothing', 'A'),
-  planned('RF-6', 'memory and stored digest change together or not at all', 'A'),
-  planned('RF-7', 'superseded: fetched once more, then stale', 'A'),
-  planned('RF-8', 'a failed fetch is one fetch', 'A'),
-  planned('RF-9', 'a discovery waits for the fetch in flight', 'A'),
-  planned('RF-10', 'a call that needs a fresh listing waits for the one in flight', 'A'),
-  planned('RF-11', 'shutdown waits, and nothing is published after it', 'A'),
-  planned('RF-12', 'a second request joins; an older ticket loses', 'A'),
-  planned('RF-13', 'prepared before and executed after a change: refused', 'A'),
-  planned('RF-14', 'one caller leaves while another waits', 'A'),
-  planned('RF-15', 'a call that wants a refresh gives its own place up first', 'A'),
+  built(
+    'RF-4',
+    'a listing of an older revision or instance is dropped',
+    'apps/worker/src/catalog/catalog.test.ts › a source that was replaced publishes nothing',
+    'packages/core/src/catalog/catalogs.test.ts › a listing that was asked of what the connection no longer is, is a conflict',
+  ),
+  built(
+    'RF-5',
+    'another credential or account during a fetch publishes nothing',
+    'apps/worker/src/catalog/catalog.test.ts › a source that was replaced publishes nothing',
+  ),
+  built(
+    'RF-6',
+    'memory and stored digest change together or not at all',
+    'apps/worker/src/catalog/drift.test.ts › what was observed is told to every gateway, with the digest of each tool',
+  ),
+  built(
+    'RF-7',
+    'superseded: fetched once more, then stale',
+    'apps/worker/src/catalog/catalog.test.ts › changed twice during fetches, it stays stale and keeps what it had',
+  ),
+  built(
+    'RF-8',
+    'a failed fetch is one fetch',
+    'apps/worker/src/catalog/catalog.test.ts › a fetch that fails is not repeated and changes nothing',
+  ),
+  built(
+    'RF-9',
+    'a discovery waits for the fetch in flight',
+    'apps/worker/src/catalog/catalog.test.ts › a second request joins the one under way',
+  ),
+  built(
+    'RF-10',
+    'a call that needs a fresh listing waits for the one in flight',
+    'apps/worker/src/catalog/drift.test.ts › calls that need a fresh listing at once share one',
+  ),
+  built(
+    'RF-11',
+    'shutdown waits, and nothing is published after it',
+    'tests/catalog/refresh.test.ts › a shutdown during a fetch comes to its end, and nothing is published after it',
+  ),
+  built(
+    'RF-12',
+    'a second request joins; an older ticket loses',
+    'apps/worker/src/catalog/catalog.test.ts › a second request joins the one under way',
+    'apps/worker/src/catalog/catalog.test.ts › of two sources the one that was asked later wins, whichever answers first',
+  ),
+  built(
+    'RF-13',
+    'prepared before and executed after a change: refused',
+    'apps/worker/src/catalog/drift.test.ts › a tool whose %s changed is refused, the others go on',
+  ),
+  built(
+    'RF-14',
+    'one caller leaves while another waits',
+    'tests/catalog/refresh.test.ts › of two who wait for one listing, one may leave',
+  ),
+  notApplicable(
+    'RF-15',
+    'a call that wants a refresh gives its own place up first',
+    'a call holds nothing that a refresh waits for',
+  ),
 ]
