@@ -21,9 +21,10 @@ export async function ensureAdministrator(
     return
   const token = randomBytes(32).toString('base64url')
   await store.transact(async (tx) => {
-    const user = (await tx.users.byName(administratorName)) ?? newAdministrator(deps)
-    if (user.disabledAt !== null) throw new SallyportError('not_allowed')
-    await tx.users.insert(user)
+    // Another gateway may start on the same empty database: whoever is first makes the user, for both.
+    await tx.users.insert(newAdministrator(deps))
+    const user = await tx.users.byName(administratorName)
+    if (!user || user.disabledAt !== null) throw new SallyportError('not_allowed')
     await tx.users.insertToken({
       id: deps.ids('token'),
       userId: user.id,
