@@ -11,7 +11,7 @@ export const externalTools: readonly Requirement[] = [
     'ET-1',
     'no credential of a service reaches the guest',
     'tests/clients/agent-behaviour.ts › while a call runs nobody before the upstream holds its credential',
-    'tests/system/secrets.test.ts › nothing of all that holds a secret',
+    'tests/system/secrets.test.ts › no place holds any of the secrets',
   ),
   built(
     'ET-2',
@@ -84,7 +84,7 @@ export const externalTools: readonly Requirement[] = [
   built(
     'ET-26',
     'sealed at rest, and bounded in size',
-    'tests/system/secrets.test.ts › nothing of all that holds a secret',
+    'tests/system/secrets.test.ts › no place holds any of the secrets',
     'packages/protocol/src/seal.test.ts › opens what was sealed, whatever it is',
     'apps/worker/src/vault/vault.test.ts › %s is refused, whoever sealed it',
   ),
@@ -275,7 +275,7 @@ export const externalTools: readonly Requirement[] = [
   built(
     'ET-65',
     'no secret in logs and errors',
-    'tests/system/secrets.test.ts › nothing of all that holds a secret',
+    'tests/system/secrets.test.ts › no place holds any of the secrets',
     'apps/worker/src/vault/leak.test.ts › no secret is in any frame but sealed, and none in the log, whatever goes wrong',
   ),
   built(

@@ -295,7 +295,7 @@ export const guestDelivery: readonly Requirement[] = [
     'GD-107',
     'a secret is found in results raw, percent- and base64-encoded',
     'apps/worker/src/vault/leak-forms.test.ts › finds a secret %s',
-    'tests/system/secrets.test.ts › a server that says its credential again is answered with credential_in_result',
+    'tests/system/secrets.test.ts › a server that says a secret of its connection is answered with credential_in_result',
   ),
   planned('GD-108', 'the tools of a session are what the harness is told to allow', 'D'),
   notApplicable('GD-109', 'methods and origin of direct calls', noDirectCall),
