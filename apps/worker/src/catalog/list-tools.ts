@@ -18,16 +18,34 @@ const pageMs = 10_000
 const totalMs = 30_000
 const pagesAtMost = 500
 const cursorLimit = 4_096
+/** A server's words about itself. */
+const nameLimit = 256
 
 /**
  * Rejects with an `upstream_*` code, `too_many_tools`, `bad_schema`, or `credential_in_result` when the server says the
- * credential in its list.
+ * credential in its list or in what it says of itself.
  */
 export async function listTools(channel: Channel, contact: Contact): Promise<Listing> {
-  const { era, protocolVersion, serverInfo, capabilities } = contact
-  const about = { era, protocolVersion, ...(serverInfo ? { serverInfo } : {}), capabilities }
-  const tools = capabilities.includes('tools') ? await allPages(channel, contact) : []
+  const about = aboutServer(channel, contact)
+  const tools = about.capabilities.includes('tools') ? await allPages(channel, contact) : []
   return readListing(about, tools)
+}
+
+/** Searched before it is cut: a part of the credential is not found any more. */
+function aboutServer(
+  channel: Channel,
+  { era, protocolVersion, serverInfo, capabilities }: Contact,
+): Omit<Listing, 'tools' | 'digest'> {
+  const said = Buffer.from(JSON.stringify([serverInfo, capabilities]))
+  if (holdsForm(said, channel.target().forms)) throw new SallyportError('credential_in_result')
+  if (!serverInfo) return { era, protocolVersion, capabilities }
+  const { name, version } = serverInfo
+  return {
+    era,
+    protocolVersion,
+    serverInfo: { name: name.slice(0, nameLimit), version: version.slice(0, nameLimit) },
+    capabilities,
+  }
 }
 
 async function allPages(channel: Channel, contact: Contact): Promise<unknown[]> {

@@ -8,8 +8,6 @@ import { sdkFetch } from './sdk-fetch.ts'
 const requestMs = 10_000
 /** Longer than one request, so that it is our own limit that is told. */
 const negotiateMs = 14_000
-/** A server's words about itself. */
-const nameLimit = 256
 
 /** `knownLegacy` skips the question. Rejects with an `upstream_*` code or what the vault throws. */
 export async function negotiate(channel: Channel, knownLegacy: boolean): Promise<Contact> {
@@ -53,10 +51,10 @@ function contactOf(client: Negotiated, sessionId: string | undefined): Contact {
     era: client.getProtocolEra() ?? 'legacy',
     protocolVersion,
     ...(sessionId === undefined ? {} : { sessionId }),
-    ...(server ? { serverInfo: { name: brief(server.name), version: brief(server.version) } } : {}),
+    ...(server
+      ? { serverInfo: { name: String(server.name), version: String(server.version) } }
+      : {}),
     capabilities: Object.keys(capabilities).sort(),
     announcesTools: capabilities.tools?.listChanged === true,
   }
 }
-
-const brief = (text: unknown): string => String(text).slice(0, nameLimit)
