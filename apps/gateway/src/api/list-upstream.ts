@@ -40,15 +40,20 @@ export async function listUpstream(
   }
 }
 
-const causedBySecret: readonly ErrorCode[] = [
-  'seal_unreadable',
-  'seal_mismatch',
+const otherFailures: readonly ErrorCode[] = [
+  'bad_header',
+  'bad_schema',
+  'bad_secret',
+  'bad_url',
+  'credential_in_result',
   'destination_refused',
   'local_upstreams_off',
+  'seal_mismatch',
+  'seal_unreadable',
   'too_many_tools',
 ]
 
 /** A failure of the upstream, or of what was typed about it; not one of ours. */
 export function isUpstreamFailure(code: ErrorCode): boolean {
-  return code.startsWith('upstream_') || causedBySecret.includes(code)
+  return code.startsWith('upstream_') || otherFailures.includes(code)
 }

@@ -38,6 +38,9 @@ function healthState(code: ErrorCode | null): Health['state'] | undefined {
     case 'seal_unreadable':
     case 'seal_mismatch':
     case 'destination_refused':
+    case 'bad_url':
+    case 'bad_secret':
+    case 'bad_header':
       return 'seal'
     default:
       return code.startsWith('upstream_') ? 'unreachable' : undefined
