@@ -518,7 +518,7 @@ export const errors = {
     -32603,
     'administrator',
     false,
-    'The call was done, but the answer held the credential and was withheld. Do not repeat the call.',
+    'The answer of the server held the credential and was withheld. If it was a call, it was done: do not repeat it.',
   ),
   result_too_large: entry(
     502,
