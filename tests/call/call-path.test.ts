@@ -1,4 +1,4 @@
-import type { Execution, Store, Tx } from '@sallyport/core'
+import type { Execution, Session, Store, Tx } from '@sallyport/core'
 import { type IntentId, SallyportError } from '@sallyport/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aTool } from '../../packages/core/src/call/samples.ts'
@@ -247,6 +247,23 @@ describe.each(['memory', 'sqlite'] as const)('the way of a call on %s', (engine)
     expect(states).toEqual(['beside succeeded', 'first succeeded', 'refused refused'])
   })
 
+  test('a session that calls all the time never is idle, whatever its idle time', async () => {
+    const session = await addSession(world, { idleMs: 60_000 })
+    for (let minute = 0; minute < 3; minute++) {
+      world.step(45_000)
+      const outcome = world.call({ session })
+      world.answer(await world.worker.intent(minute))
+      expect(await outcome).toMatchObject({ kind: 'result' })
+    }
+  })
+
+  test('a session that was idle for too long is not brought back by the call that is refused', async () => {
+    const session = await addSession(world, { idleMs: 120_000 })
+    world.step(120_000)
+    for (let again = 0; again < 2; again++)
+      expect(await world.call({ session })).toMatchObject({ code: 'session_not_open' })
+  })
+
   test('draining refuses new calls and waits for those in flight', async () => {
     const outcome = world.call()
     const intent = await world.worker.intent()
@@ -298,6 +315,15 @@ function failingFor(store: Store, callId: string): Store {
             target.transact((tx) => work(failing(tx)), options)
         : Reflect.get(target, name, receiver),
   })
+}
+
+/** Another open session of the same profile, called last at this moment. */
+async function addSession(world: World, change: Partial<Session>): Promise<Session> {
+  const id = `${world.session.id.slice(0, -1)}x` as Session['id']
+  const tokenHash = `sha256:${'5'.repeat(64)}`
+  const session = { ...world.session, id, tokenHash, lastCallAt: world.now(), ...change }
+  await world.store.transact((tx) => tx.sessions.insert(session))
+  return session
 }
 
 /** The sample grant is for reading; a write has one of its own. */

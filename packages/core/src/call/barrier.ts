@@ -7,7 +7,7 @@ import { maxStartWithin } from '@sallyport/protocol/node'
 import type { Execution } from '../execution/execution.ts'
 import type { Authority, Tx } from '../store.ts'
 import { composeOrder, type sealDigests } from './compose-intent.ts'
-import { authorityRefs, judge, judgePause } from './judge.ts'
+import { authorityRefs, judge, judgePause, judgeSession } from './judge.ts'
 import type { CallRequest, Order } from './ports.ts'
 
 /** A call whose arguments are checked. `row` is what its journal row will be, state and intent aside. */
@@ -167,8 +167,10 @@ class RateCounter {
   }
 }
 
+/** Not with every call; often enough that a session which calls is never taken for idle. */
 const touchEveryMs = 60_000
 
+/** A session that is past its time is not: the call that is refused for it must not bring it back. */
 async function touchSessions(
   tx: Tx,
   authority: Authority,
@@ -179,7 +181,8 @@ async function touchSessions(
     const session = authority.sessions.get(request.session.id)
     if (!session || seen.has(session.id)) continue
     seen.add(session.id)
-    if (session.state === 'open' && authority.now - session.lastCallAt >= touchEveryMs)
+    const isDue = authority.now - session.lastCallAt >= Math.min(touchEveryMs, session.idleMs / 4)
+    if (isDue && judgeSession(session, authority.now) === undefined)
       await tx.sessions.touch(session.id, authority.now)
   }
 }
