@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startUpstream, type Upstream } from '../../../tests/upstreams/scripted-upstream.ts'
-import { ScriptedGateway, sealForTest } from './scripted-gateway.ts'
-import { authority, identity } from './worker-for-test.ts'
+import { ScriptedGateway, sealForTest } from './testing/scripted-gateway.ts'
+import { authority, identity } from './testing/worker-under-test.ts'
 
 const main = join(import.meta.dirname, 'main.ts')
 const token = 'SENTINEL-token-0123456789'

@@ -1,4 +1,5 @@
 /** Imported before anything else: an older Node must be told plainly, not by the first thing it cannot run. */
+import { setFlagsFromString } from 'node:v8'
 import { errors } from '@sallyport/protocol'
 
 if (Number.parseInt(process.versions.node, 10) < 24) {
@@ -7,3 +8,7 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
   )
   process.exit(1)
 }
+
+// V8 takes what lives as long as a call for what lives long, puts it among the old objects, and cleans up there late:
+// without this the worker needs half as much memory again under load.
+setFlagsFromString('--no-allocation-site-pretenuring')

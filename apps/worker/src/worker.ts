@@ -17,15 +17,12 @@ import {
   wireVersion,
 } from '@sallyport/protocol/node'
 import { systemClock } from './clock.ts'
-import { Dialer } from './dialer/dialer.ts'
+import type { Engine } from './engine.ts'
 import type { GatewayLink, LinkEvents } from './link/gateway-link.ts'
 import { Listener } from './link/listener.ts'
 import type { Log } from './log.ts'
 import type { Place } from './options.ts'
 import { OrderBook } from './orders/order-book.ts'
-import { Performer } from './orders/perform.ts'
-import { Upstreams } from './upstream/upstreams.ts'
-import { Vault } from './vault/vault.ts'
 
 export interface WorkerParts {
   readonly place: Place
@@ -55,35 +52,22 @@ export class Worker implements LinkEvents {
   readonly instance: string
   readonly #parts: WorkerParts
   readonly #clock = systemClock
-  readonly #vault: Vault
-  readonly #dialer: Dialer
-  readonly #upstreams: Upstreams
   readonly #orders: OrderBook
   readonly #listener: Listener
   readonly #links = new Set<GatewayLink>()
+  readonly #ownListeners = new Map<string, NonNullable<Hello['ownListeners']>>()
   readonly #sweeping: NodeJS.Timeout
   #cancelWindow: () => void = () => {}
+  #loading: Promise<Engine> | undefined
 
   constructor(parts: WorkerParts) {
     const clock = this.#clock
     this.#parts = parts
     this.instance = idSource(clock.now, randomBytes)('instance')
-    const localAllowed = parts.allowLocalUpstreams
-    const { monotonic } = clock
-    this.#vault = new Vault({ keys: parts.vaultKeys, localAllowed, monotonic })
-    const authorities = parts.upstreamAuthorities
-    this.#dialer = new Dialer({ localAllowed, clock, ...(authorities ? { authorities } : {}) })
-    this.#upstreams = new Upstreams({
-      vault: this.#vault,
-      dialer: this.#dialer,
-      clock,
-      observed: (head) => this.#listener.broadcast('observed', head),
-    })
-    const performer = new Performer({ vault: this.#vault, upstreams: this.#upstreams, clock })
     this.#orders = new OrderBook({
       instance: this.instance,
       clock,
-      perform: (performance) => performer.perform(performance),
+      perform: async (performance) => (await this.#engine()).perform(performance),
     })
     this.#listener = new Listener({
       ...parts,
@@ -105,7 +89,7 @@ export class Worker implements LinkEvents {
   async stop(): Promise<void> {
     this.#cancelWindow()
     await this.#atMost(endMs, this.#orders.stop())
-    await this.#atMost(goodbyeMs, this.#upstreams.close())
+    if (this.#loading) await this.#atMost(goodbyeMs, (await this.#loading).close())
     clearInterval(this.#sweeping)
     await this.#atMost(closeMs, this.#listener.close())
   }
@@ -113,12 +97,13 @@ export class Worker implements LinkEvents {
   opened(link: GatewayLink, hello: Hello): void {
     this.#cancelWindow()
     this.#links.add(link)
-    if (hello.ownListeners) this.#dialer.setOwnListeners(hello.instance, hello.ownListeners)
+    if (hello.ownListeners) this.#ownListeners.set(hello.instance, hello.ownListeners)
     this.#parts.log.write('gateway_connected', { gateway: hello.instance, pid: hello.pid })
   }
 
   closed(link: GatewayLink): void {
     this.#links.delete(link)
+    if (link.instance !== undefined) this.#ownListeners.delete(link.instance)
     this.#orders.disconnected(link)
     this.#parts.log.write('gateway_disconnected', { gateway: link.instance })
     if (this.#links.size === 0) this.#openWindow()
@@ -158,12 +143,30 @@ export class Worker implements LinkEvents {
         orders.cancel((head as CancelHead).intent)
         return true
       case 'release':
-        void this.#upstreams.release((head as ReleaseHead).connectionId)
+        void this.#loading?.then((engine) => engine.release((head as ReleaseHead).connectionId))
         return true
       default:
         // Kinds that only a worker sends, or that this release does not know the use of.
         return false
     }
+  }
+
+  async #engine(): Promise<Engine> {
+    this.#loading ??= this.#load()
+    return this.#loading
+  }
+
+  async #load(): Promise<Engine> {
+    const { Engine } = await import('./engine.ts')
+    const { vaultKeys, allowLocalUpstreams, upstreamAuthorities } = this.#parts
+    return new Engine({
+      vaultKeys,
+      localAllowed: allowLocalUpstreams,
+      authorities: upstreamAuthorities,
+      ownListeners: this.#ownListeners,
+      clock: this.#clock,
+      observed: (head) => this.#listener.broadcast('observed', head),
+    })
   }
 
   #hello(): Hello {
@@ -183,8 +186,7 @@ export class Worker implements LinkEvents {
 
   #sweep(): void {
     this.#orders.sweep()
-    this.#vault.sweep()
-    this.#upstreams.sweep()
+    void this.#loading?.then((engine) => engine.sweep())
   }
 
   #openWindow(): void {

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { afterEach, expect, test } from 'vitest'
-import { type ServerCertificate, serverCertificate } from '../certificate-for-test.ts'
 import { systemClock } from '../clock.ts'
-import { SteppedClock } from '../stepped-clock.ts'
+import { type ServerCertificate, serverCertificate } from '../testing/server-certificate.ts'
+import { SteppedClock } from '../testing/stepped-clock.ts'
 import { Dialer, type DialerOptions } from './dialer.ts'
 
 const certificate = serverCertificate('DNS:mcp.test,DNS:other.test,IP:127.0.0.1')
@@ -51,6 +51,7 @@ function dialer(options: Partial<DialerOptions> = {}): Dialer {
     localAllowed: true,
     authorities: [certificate.cert],
     clock: systemClock,
+    ownListeners: new Map(),
     resolve: () => Promise.resolve(['127.0.0.1']),
     ...options,
   })
@@ -144,8 +145,7 @@ test('the listeners of a gateway are never dialled, and another port is', async 
   const own = await serveTls()
   const other = await serveTls()
   for (const host of ['127.0.0.1', '0.0.0.0', '::']) {
-    const guarded = dialer()
-    guarded.setOwnListeners('ins_1', [{ host, port: own.port }])
+    const guarded = dialer({ ownListeners: new Map([['ins_1', [{ host, port: own.port }]]]) })
     await expect(guarded.connect(https(own.port))).rejects.toMatchObject(
       code('upstream_blocked_address'),
     )

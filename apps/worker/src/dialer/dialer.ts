@@ -23,13 +23,15 @@ export interface DialerOptions {
   /** Authorities beside the ones Node trusts, PEM. */
   readonly authorities?: readonly string[]
   readonly resolve?: Resolve
+  readonly ownListeners: OwnListeners
   readonly clock: Clock
 }
 
-interface Listener {
-  readonly host: string
-  readonly port: number
-}
+/** By gateway: where it listens itself. */
+export type OwnListeners = ReadonlyMap<
+  string,
+  readonly { readonly host: string; readonly port: number }[]
+>
 
 const resolveMs = 5_000
 const connectMs = 5_000
@@ -39,7 +41,6 @@ const attempts = 3
 export class Dialer {
   readonly #options: DialerOptions
   readonly #secureContext: SecureContext
-  readonly #ownListeners = new Map<string, readonly Listener[]>()
 
   constructor(options: DialerOptions) {
     this.#options = options
@@ -49,11 +50,6 @@ export class Dialer {
         ? { ca: [...getCACertificates('default'), ...options.authorities] }
         : {}),
     })
-  }
-
-  /** Where a gateway listens; it replaces what that gateway said before. */
-  setOwnListeners(gateway: string, listeners: readonly Listener[]): void {
-    this.#ownListeners.set(gateway, listeners)
   }
 
   /** Rejects with an `upstream_*` code; then nothing was sent but a handshake. */
@@ -93,7 +89,7 @@ export class Dialer {
 
   /** A listener on every address is also on each one of this machine. */
   #isOwnListener(address: string, port: number): boolean {
-    const listeners = [...this.#ownListeners.values()].flat()
+    const listeners = [...this.#options.ownListeners.values()].flat()
     return listeners.some(
       (one) =>
         one.port === port && (isLoopbackAddress(address) || isSameAddress(one.host, address)),

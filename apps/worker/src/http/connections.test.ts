@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { SteppedClock } from '../stepped-clock.ts'
+import { SteppedClock } from '../testing/stepped-clock.ts'
 import { Connections } from './connections.ts'
 import { Exchange } from './exchange.ts'
 

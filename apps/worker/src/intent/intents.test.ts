@@ -2,9 +2,9 @@
 import { createAuthority, issueCertificate } from '@sallyport/protocol/node'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startUpstream, type Upstream } from '../../../../tests/upstreams/scripted-upstream.ts'
-import { Bench } from '../bench-for-test.ts'
-import type { Composed, ScriptedGateway } from '../scripted-gateway.ts'
-import { authority, identity } from '../worker-for-test.ts'
+import { Bench } from '../testing/bench.ts'
+import type { Composed, ScriptedGateway } from '../testing/scripted-gateway.ts'
+import { authority, identity } from '../testing/worker-under-test.ts'
 
 let upstream: Upstream
 let bench: Bench

@@ -30,7 +30,7 @@ export interface LinkOptions {
   readonly events: LinkEvents
 }
 
-export const clockSkewMs = 5_000
+const clockSkewMs = 5_000
 const helloWithinMs = 10_000
 /** A gateway that does not read this much is not alive; it asks again when it is. */
 const backlogLimit = 64 * 1024 * 1024

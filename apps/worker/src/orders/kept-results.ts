@@ -1,11 +1,24 @@
-/** The bodies of results that are not settled yet: for two minutes, and no more than fit. */
+/**
+ * The bodies of results that are not settled yet: for two minutes, and no more than fit. The queue holds nothing but
+ * the bodies and lets go of each when it is dropped: whatever an old array still points to lives until the whole heap
+ * is collected.
+ */
 const keepMs = 120_000
 const keepBytes = 64 * 1024 * 1024
+/** As many places of dropped bodies may stand in the queue beside as many that are kept. */
+const idlePlaces = 1_024
+
+export interface KeptResult {
+  /** Undefined once it was dropped. */
+  raw: Buffer | undefined
+  readonly at: number
+}
 
 export class KeptResults {
   readonly #monotonic: () => number
   /** Oldest first. */
-  readonly #kept = new Map<string, { readonly raw: Buffer; readonly at: number }>()
+  #queue: KeptResult[] = []
+  #count = 0
   #bytes = 0
 
   constructor(monotonic: () => number) {
@@ -17,32 +30,42 @@ export class KeptResults {
   }
 
   /** Makes room by dropping the oldest ones. */
-  add(id: string, raw: Buffer): void {
-    this.drop(id)
-    this.#kept.set(id, { raw, at: this.#monotonic() })
+  keep(raw: Buffer): KeptResult {
+    const kept: KeptResult = { raw, at: this.#monotonic() }
+    this.#queue.push(kept)
+    this.#count++
     this.#bytes += raw.length
-    for (const oldest of this.#kept.keys()) {
-      if (this.#bytes <= keepBytes) return
-      this.drop(oldest)
-    }
+    if (this.#bytes > keepBytes) this.#makeRoom()
+    if (this.#queue.length > 2 * this.#count + idlePlaces) this.#tidy()
+    return kept
   }
 
-  /** Undefined when it was never kept, or is not kept any more. */
-  find(id: string): Buffer | undefined {
-    return this.#kept.get(id)?.raw
-  }
-
-  drop(id: string): void {
-    this.#bytes -= this.#kept.get(id)?.raw.length ?? 0
-    this.#kept.delete(id)
+  drop(kept: KeptResult): void {
+    if (!kept.raw) return
+    this.#count--
+    this.#bytes -= kept.raw.length
+    kept.raw = undefined
   }
 
   /** Called every second. */
   sweep(): void {
     const oldest = this.#monotonic() - keepMs
-    for (const [id, { at }] of this.#kept) {
-      if (at > oldest) return
-      this.drop(id)
+    for (const kept of this.#queue) {
+      if (kept.at > oldest) break
+      this.drop(kept)
     }
+    this.#tidy()
+  }
+
+  #makeRoom(): void {
+    for (const kept of this.#queue) {
+      if (this.#bytes <= keepBytes) break
+      this.drop(kept)
+    }
+    this.#tidy()
+  }
+
+  #tidy(): void {
+    this.#queue = this.#queue.filter(({ raw }) => raw !== undefined)
   }
 }

@@ -17,7 +17,7 @@ import { bodyProblem } from '../intent/body-problem.ts'
 import { judgeBatch, type Signer } from '../intent/verify-batch.ts'
 import { KeptResults } from './kept-results.ts'
 import { Ledger } from './ledger.ts'
-import { type Body, Order, type Recipient } from './order.ts'
+import { type Luggage, Order, type Recipient } from './order.ts'
 import { notSent, type Outcome } from './outcome.ts'
 import type { Performance } from './perform.ts'
 
@@ -36,15 +36,20 @@ export interface OrderBookOptions {
 /** What a batch holds at a position: an order, or why there is none. */
 type Slot = Order | { readonly id: string; readonly refusal: ErrorCode }
 
+interface Batch {
+  readonly digest: string
+  readonly slots: readonly Slot[]
+}
+
 const inFlightAtMost = 1_000
 
 export class OrderBook {
   readonly #options: OrderBookOptions
   readonly #ledger: Ledger
   readonly #kept: KeptResults
-  /** Batches that wait for their decision. */
-  readonly #batches = new Map<OrderSource, Map<string, readonly Slot[]>>()
-  readonly #inFlight = new Set<Order>()
+  /** Batches that wait for their decision; seldom more than two. */
+  readonly #batches = new Map<OrderSource, Batch[]>()
+  #inFlight = 0
   #whenQuiet: (() => void) | undefined
   #isStopping = false
 
@@ -59,17 +64,13 @@ export class OrderBook {
     return this.#ledger.since
   }
 
-  get inFlight(): number {
-    return this.#inFlight.size
-  }
-
   /** False when this is no batch, or one that is already there: no gateway of ours sends that. */
   intents(source: OrderSource, head: IntentsHead, raw: Buffer): boolean {
     const { clock, instance } = this.#options
     const now = clock.now()
     const judged = judgeBatch(head, raw, source.signer, instance, now)
-    const batches = this.#batches.get(source) ?? new Map<string, readonly Slot[]>()
-    if (!judged || batches.has(head.batch)) return false
+    const batches = this.#batches.get(source) ?? []
+    if (!judged || batches.some(({ digest }) => digest === head.batch)) return false
     const receivedAt = clock.monotonic()
     const slots = judged.intents.map(({ id, intent, refusal }): Slot => {
       if (this.#ledger.has(id)) return { id, refusal: 'intent_refused' }
@@ -82,7 +83,7 @@ export class OrderBook {
       this.#ledger.add(order)
       return order
     })
-    batches.set(head.batch, slots)
+    batches.push({ digest: head.batch, slots })
     this.#batches.set(source, batches)
     return true
   }
@@ -90,9 +91,9 @@ export class OrderBook {
   /** A body counts only on the connection its intent came by, once. */
   body(source: OrderSource, head: BodyHead, raw: Buffer): void {
     const order = this.#ledger.find(head.intent)
-    if (order?.phase !== 'held' || order.recipient !== source || order.body) return
+    if (order?.phase !== 'held' || order.recipient !== source || order.luggage) return
     const { endpoint, credential } = head
-    order.body = {
+    order.luggage = {
       head: { intent: head.intent, endpoint, ...(credential ? { credential } : {}) },
       raw,
     }
@@ -108,7 +109,7 @@ export class OrderBook {
       else if (!(slot instanceof Order)) this.#refuse(source, slot.id, slot.refusal)
       else if (slot.phase === 'held') {
         slot.isCommitted = true
-        if (slot.body) this.#start(slot)
+        if (slot.luggage) this.#start(slot)
       }
     })
   }
@@ -128,8 +129,9 @@ export class OrderBook {
 
   settled(ids: readonly string[]): void {
     for (const id of ids) {
-      if (this.#ledger.find(id)?.phase !== 'ended') continue
-      this.#kept.drop(id)
+      const order = this.#ledger.find(id)
+      if (order?.phase !== 'ended') continue
+      if (order.kept) this.#kept.drop(order.kept)
       this.#ledger.settle(id)
     }
   }
@@ -145,8 +147,8 @@ export class OrderBook {
   recover(source: OrderSource, { intents }: RecoverHead): void {
     for (const question of intents) {
       const answer = this.#answer(source, question)
-      const raw = answer.result ? this.#kept.find(question.id) : undefined
-      source.send('recovered', answer, raw)
+      const kept = answer.result ? this.#ledger.find(question.id)?.kept : undefined
+      source.send('recovered', answer, kept?.raw)
     }
   }
 
@@ -159,20 +161,19 @@ export class OrderBook {
   /** Nothing new acts from now on. Resolves when what is in flight has ended. */
   async stop(): Promise<void> {
     this.#isStopping = true
-    if (this.#inFlight.size > 0) await new Promise<void>((resolve) => (this.#whenQuiet = resolve))
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#whenQuiet = resolve))
   }
 
   #takeBatch(source: OrderSource, batch: string): readonly Slot[] {
-    const batches = this.#batches.get(source)
-    const slots = batches?.get(batch) ?? []
-    batches?.delete(batch)
-    return slots
+    const batches = this.#batches.get(source) ?? []
+    const index = batches.findIndex(({ digest }) => digest === batch)
+    return index < 0 ? [] : (batches.splice(index, 1)[0] as Batch).slots
   }
 
   #fence(slot: Slot): void {
     if (!(slot instanceof Order) || !slot.isUnsent) return
     slot.phase = 'fenced'
-    slot.body = undefined
+    slot.luggage = undefined
     this.#leave(slot)
   }
 
@@ -183,17 +184,18 @@ export class OrderBook {
   #start(order: Order): void {
     const { clock, perform } = this.#options
     const refusal = order.refusal ?? this.#reasonNotToStart()
-    if (refusal || !order.body) {
+    if (refusal || !order.luggage) {
       this.#end(order, notSent(refusal ?? 'intent_refused'))
       return
     }
     order.phase = 'starting'
-    this.#inFlight.add(order)
+    order.isInFlight = true
+    this.#inFlight++
     const left = order.intent.startWithin - (clock.monotonic() - order.receivedAt)
     const cancelTimer = clock.after(left, () => {
       if (order.phase === 'starting') this.#end(order, notSent('expired'))
     })
-    void perform(this.#performance(order, order.body)).then((outcome) => {
+    void perform(this.#performance(order, order.luggage)).then((outcome) => {
       cancelTimer()
       this.#end(order, outcome)
     })
@@ -201,13 +203,13 @@ export class OrderBook {
 
   #reasonNotToStart(): ErrorCode | undefined {
     if (this.#isStopping) return 'shutting_down'
-    return this.#inFlight.size >= inFlightAtMost ? 'worker_busy' : undefined
+    return this.#inFlight >= inFlightAtMost ? 'worker_busy' : undefined
   }
 
-  #performance(order: Order, body: Body): Performance {
+  #performance(order: Order, luggage: Luggage): Performance {
     return {
       intent: order.intent,
-      body,
+      luggage,
       pass: () => order.pass(this.#options.clock.monotonic()),
       progress: (head) => order.recipient?.send('progress', { intent: order.intent.id, ...head }),
       cancellable: (cancel) => {
@@ -223,16 +225,17 @@ export class OrderBook {
     const result: ResultHead = { intent: id, ...head }
     order.phase = 'ended'
     order.result = result
-    order.body = undefined
+    order.luggage = undefined
     order.cancel = undefined
-    if (raw) this.#kept.add(id, raw)
+    if (raw) order.kept = this.#kept.keep(raw)
     order.recipient?.send('result', result, raw)
     this.#leave(order)
   }
 
   #leave(order: Order): void {
-    this.#inFlight.delete(order)
-    if (this.#inFlight.size === 0) this.#whenQuiet?.()
+    if (!order.isInFlight) return
+    order.isInFlight = false
+    if (--this.#inFlight === 0) this.#whenQuiet?.()
   }
 
   #answer(source: OrderSource, question: RecoverHead['intents'][number]): RecoveredHead {
@@ -255,13 +258,14 @@ export class OrderBook {
     if (order.phase === 'fenced') return answer('never_started')
     order.recipient = source
     if (order.phase === 'sent') return answer('running')
-    return answer('result', this.#withheldIfDropped(order.result as ResultHead))
+    return answer('result', resultOf(order))
   }
+}
 
-  #withheldIfDropped(result: ResultHead): ResultHead {
-    const hadBody =
-      result.verdict === 'result' && result.withheld === undefined && (result.bytes ?? 0) > 0
-    const isGone = hadBody && this.#kept.find(result.intent) === undefined
-    return isGone ? { ...result, withheld: 'dropped' } : result
-  }
+/** Says so when its body is not kept any more. */
+function resultOf(order: Order): ResultHead {
+  const result = order.result as ResultHead
+  const hadBody =
+    result.verdict === 'result' && result.withheld === undefined && (result.bytes ?? 0) > 0
+  return hadBody && !order.kept?.raw ? { ...result, withheld: 'dropped' } : result
 }

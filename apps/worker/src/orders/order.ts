@@ -1,6 +1,7 @@
 /** One intent on its way through the worker. */
 import type { ErrorCode } from '@sallyport/protocol'
 import type { BodyHead, Intent, ResultHead } from '@sallyport/protocol/node'
+import type { KeptResult } from './kept-results.ts'
 
 /**
  * `held`: verified, waiting for its body and for `committed` · `starting`: on its way, nothing written · `sent`: its
@@ -8,7 +9,8 @@ import type { BodyHead, Intent, ResultHead } from '@sallyport/protocol/node'
  */
 export type Phase = 'held' | 'starting' | 'sent' | 'ended' | 'fenced'
 
-export interface Body {
+/** What travels beside an intent. */
+export interface Luggage {
   readonly head: BodyHead
   readonly raw: Buffer
 }
@@ -24,11 +26,14 @@ export class Order {
   readonly receivedAt: number
   phase: Phase = 'held'
   isCommitted = false
-  body: Body | undefined
+  luggage: Luggage | undefined
+  isInFlight = false
   /** Known before it could start. */
   refusal: ErrorCode | undefined
   recipient: Recipient | undefined
   result: ResultHead | undefined
+  /** The bytes of the result, while they are kept. */
+  kept: KeptResult | undefined
   /** Set while it is sent: passes on the wish that it ends. */
   cancel: (() => void) | undefined
 

@@ -6,13 +6,13 @@ import { ToolCall } from '../upstream/call-tool.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Sealed, Target, Vault } from '../vault/vault.ts'
-import type { Body } from './order.ts'
+import type { Luggage } from './order.ts'
 import { notSent, type Outcome } from './outcome.ts'
 
 /** What the performer asks of the order it performs. */
 export interface Performance {
   readonly intent: Intent
-  readonly body: Body
+  readonly luggage: Luggage
   /** The last word before the first byte. */
   pass(): ErrorCode | undefined
   progress(head: Omit<ProgressHead, 'intent'>): void
@@ -50,7 +50,7 @@ export class Performer {
   }
 
   async #call(performance: Performance): Promise<Outcome> {
-    const { intent, body } = performance
+    const { intent, luggage } = performance
     const { target, sealed } = this.#open(performance)
     const upstream = this.#options.upstreams.obtain(intent, sealed, target)
     upstream.enter()
@@ -62,7 +62,7 @@ export class Performer {
         contact: await upstream.contact(),
         target,
         intent,
-        argumentsRaw: body.raw,
+        argumentsRaw: luggage.raw,
         pass: () => performance.pass(),
         progress: (head) => performance.progress(head),
       })
@@ -107,8 +107,8 @@ export class Performer {
     return { head: { verdict: 'result' } }
   }
 
-  #open({ intent, body }: Performance): { readonly target: Target; readonly sealed: Sealed } {
-    const sealed = { endpoint: body.head.endpoint, credential: body.head.credential }
+  #open({ intent, luggage }: Performance): { readonly target: Target; readonly sealed: Sealed } {
+    const sealed = { endpoint: luggage.head.endpoint, credential: luggage.head.credential }
     return { target: this.#options.vault.open(intent, sealed), sealed }
   }
 }

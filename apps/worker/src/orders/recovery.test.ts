@@ -1,7 +1,7 @@
 /** What the worker says about orders whose results did not come: a fence, and never more than it knows. */
 import { afterEach, expect, test } from 'vitest'
 import { startUpstream, type Upstream } from '../../../../tests/upstreams/scripted-upstream.ts'
-import { Bench } from '../bench-for-test.ts'
+import { Bench } from '../testing/bench.ts'
 
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {

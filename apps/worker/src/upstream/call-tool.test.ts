@@ -6,7 +6,7 @@ import {
   type Upstream,
   type UpstreamOptions,
 } from '../../../../tests/upstreams/scripted-upstream.ts'
-import { Bench } from '../bench-for-test.ts'
+import { Bench } from '../testing/bench.ts'
 
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {

@@ -7,8 +7,8 @@ import {
   type UpstreamOptions,
 } from '../../../../tests/upstreams/scripted-upstream.ts'
 import { startSdkServer } from '../../../../tests/upstreams/sdk-modern-server.ts'
-import { Bench } from '../bench-for-test.ts'
-import { sealForTest } from '../scripted-gateway.ts'
+import { Bench } from '../testing/bench.ts'
+import { sealForTest } from '../testing/scripted-gateway.ts'
 
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {

@@ -6,8 +6,8 @@ import {
   startUpstream,
   text,
 } from '../../../../tests/upstreams/scripted-upstream.ts'
-import { Bench } from '../bench-for-test.ts'
-import type { ConnectionOptions } from '../scripted-gateway.ts'
+import { Bench } from '../testing/bench.ts'
+import type { ConnectionOptions } from '../testing/scripted-gateway.ts'
 
 const open: { close(): Promise<void> }[] = []
 afterEach(async () => {

@@ -1,8 +1,12 @@
 import type { SealPlace } from '@sallyport/protocol/node'
 import { digestBytes, seal } from '@sallyport/protocol/node'
 import { expect, test } from 'vitest'
-import { type ConnectionOptions, type SealedConnection, sealForTest } from '../scripted-gateway.ts'
-import { createVaultKey } from '../worker-for-test.ts'
+import {
+  type ConnectionOptions,
+  type SealedConnection,
+  sealForTest,
+} from '../testing/scripted-gateway.ts'
+import { createVaultKey } from '../testing/worker-under-test.ts'
 import { type Claims, Vault } from './vault.ts'
 
 const key = createVaultKey()

@@ -162,9 +162,7 @@ export class Vault {
     const known = this.#remembered.get(digest)
     if (known) {
       if (!equalPlace(known.place, place)) throw new SallyportError('seal_unreadable')
-      this.#remembered.delete(digest)
-      this.#remembered.set(digest, known)
-      known.usedAt = this.#options.monotonic()
+      this.#used(digest, known)
       return known.opened as T
     }
     const opened = open()
@@ -172,6 +170,15 @@ export class Vault {
     const usedAt = this.#options.monotonic()
     this.#remembered.set(digest, { connectionId, place, opened, usedAt })
     return opened
+  }
+
+  /** To a second: moving it for every call would cost more than looking it up. */
+  #used(digest: string, entry: Remembered): void {
+    const now = this.#options.monotonic()
+    if (now - entry.usedAt < 1_000) return
+    entry.usedAt = now
+    this.#remembered.delete(digest)
+    this.#remembered.set(digest, entry)
   }
 
   /** A newer seal of the same row replaces the older one; beyond the limit the longest unused goes. */

@@ -1,5 +1,6 @@
 /** For tests: a worker, a gateway and one connection to an upstream, ready to call. */
 import type { Listing } from '@sallyport/protocol/node'
+import type { WorkerParts } from '../worker.ts'
 import {
   type Answer,
   type ConnectionOptions,
@@ -8,17 +9,16 @@ import {
   type SealedConnection,
   sealForTest,
 } from './scripted-gateway.ts'
-import type { WorkerParts } from './worker.ts'
-import { WorkerForTest } from './worker-for-test.ts'
+import { WorkerUnderTest } from './worker-under-test.ts'
 
 export class Bench {
-  readonly worker: WorkerForTest
+  readonly worker: WorkerUnderTest
   readonly gateway: ScriptedGateway
   readonly connection: SealedConnection
   readonly #digests = new Map<string, string>()
 
   private constructor(
-    worker: WorkerForTest,
+    worker: WorkerUnderTest,
     gateway: ScriptedGateway,
     connection: SealedConnection,
   ) {
@@ -31,7 +31,7 @@ export class Bench {
     options: Omit<ConnectionOptions, 'key'>,
     parts: Partial<WorkerParts> = {},
   ): Promise<Bench> {
-    const worker = await new WorkerForTest(parts).start()
+    const worker = await new WorkerUnderTest(parts).start()
     const connection = sealForTest({ ...options, key: worker.key })
     return new Bench(worker, await worker.gateway(), connection)
   }

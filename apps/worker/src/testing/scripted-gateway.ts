@@ -97,7 +97,7 @@ export function sealForTest(options: ConnectionOptions): SealedConnection {
   }
 }
 
-export const limits = { resultBytes: 1_000_000, callMs: 10_000, verifyWithinMs: 300_000 }
+const limits = { resultBytes: 1_000_000, callMs: 10_000, verifyWithinMs: 300_000 }
 
 export interface OrderOptions {
   readonly connection: SealedConnection
@@ -192,6 +192,11 @@ export class ScriptedGateway {
 
   sendBytes(bytes: Buffer): void {
     this.#socket.write(bytes)
+  }
+
+  /** Reads no more. */
+  pause(): void {
+    this.#socket.pause()
   }
 
   cut(): void {

@@ -1,5 +1,5 @@
 /** For tests: stands still until it is stepped. */
-import type { Clock } from './clock.ts'
+import type { Clock } from '../clock.ts'
 
 export class SteppedClock implements Clock {
   #now = 0

@@ -13,9 +13,9 @@ import {
   type VaultKey,
   type VaultPublicKey,
 } from '@sallyport/protocol/node'
-import { jsonLines } from './log.ts'
+import { jsonLines } from '../log.ts'
+import { Worker, type WorkerParts } from '../worker.ts'
 import { ScriptedGateway } from './scripted-gateway.ts'
-import { Worker, type WorkerParts } from './worker.ts'
 
 export const authority = createAuthority({ commonName: 'tests', days: 1 })
 
@@ -34,7 +34,7 @@ export function createVaultKey(): VaultKey {
   return { kid: thumbprint(jwk), jwk, privateKey }
 }
 
-export class WorkerForTest {
+export class WorkerUnderTest {
   readonly path: string
   readonly key: VaultPublicKey
   readonly worker: Worker
