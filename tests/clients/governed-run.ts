@@ -35,6 +35,8 @@ export interface GovernedTools {
   readonly withheld?: readonly string[]
   /** Instead of what the upstream offers by itself. */
   readonly tools?: readonly ScriptedTool[]
+  /** Of the profile. */
+  readonly verifyWithinSeconds?: number
 }
 
 export async function startGovernedRun(choice: GovernedTools): Promise<GovernedRun> {
@@ -51,7 +53,9 @@ export async function startGovernedRun(choice: GovernedTools): Promise<GovernedR
   await connectUpstream(sallyport, { name, url: upstream.url, token: credential })
   const write = writes.map(({ tool }) => tool)
   await publishTools(sallyport, { name, read: [...granted, ...withheld], write })
-  await grantTools(sallyport, { name, url: upstream.url, profile, read: granted })
+  const { verifyWithinSeconds } = choice
+  const settings = verifyWithinSeconds === undefined ? {} : { verifyWithinSeconds }
+  await grantTools(sallyport, { name, url: upstream.url, profile, read: granted, settings })
   for (const { tool, mode, limits = {} } of writes) {
     const grant = { connection: name, tools: tool, mode, limits }
     await sallyport.api('profile.grant', { name: profile }, grant)
@@ -75,11 +79,13 @@ export async function startGovernedRun(choice: GovernedTools): Promise<GovernedR
   }
 }
 
+export interface RawAnswer {
+  readonly error?: { readonly code: number }
+  readonly result?: { readonly isError?: boolean; readonly content: readonly { text: string }[] }
+}
+
 /** A call as a guest may write it itself, without any client in between. */
-export async function callByName(
-  server: GuestServer,
-  tool: string,
-): Promise<{ error?: { code: number } }> {
+export async function callByName(server: GuestServer, tool: string): Promise<RawAnswer> {
   const answer = await fetch(server.endpoint, {
     method: 'POST',
     headers: {
@@ -105,5 +111,5 @@ export async function callByName(
       },
     }),
   })
-  return (await answer.json()) as { error?: { code: number } }
+  return (await answer.json()) as RawAnswer
 }

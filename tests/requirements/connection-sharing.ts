@@ -53,7 +53,7 @@ export const connectionSharing: readonly Requirement[] = [
   built(
     'CS-T4',
     'a refresh for one session changes nothing in another',
-    'apps/worker/src/catalog/drift.test.ts › a review that fails leaves the upstream in use as it was',
+    'tests/catalog/drift.test.ts › a new revision widens no running session; a session that is opened then has it',
   ),
   built(
     'CS-T5',

@@ -127,7 +127,8 @@ export const externalTools: readonly Requirement[] = [
   built(
     'ET-33',
     'a server that drifts widens nothing',
-    'apps/worker/src/catalog/drift.test.ts › a tool whose %s changed is refused, the others go on',
+    'tests/catalog/drift.test.ts › a tool whose %s changed is refused, the others go on, and the difference is shown',
+    'tests/catalog/drift.test.ts › a new revision widens no running session; a session that is opened then has it',
   ),
   built(
     'ET-34',
