@@ -103,6 +103,22 @@ test('takes over the rows of a gateway without a lease, and leaves those of one 
   expect(await other.row()).toMatchObject({ state: 'not_sent' })
 })
 
+test('leaves the row of a gateway without a lease to one that can ask its worker, until its time is over', async () => {
+  void world.call()
+  await world.worker.intent()
+  const { notAfter } = await world.row()
+  const other = world.another()
+  other.worker.name = 'worker-2'
+  other.step((notAfter ?? 0) + 9_999 - other.now())
+  await other.recovery.adopt()
+  expect(other.recovery.size).toBe(0)
+  other.step(1)
+  await other.recovery.adopt()
+  await other.recovery.round()
+  await other.group.drained()
+  expect(await other.row()).toMatchObject({ state: 'lost' })
+})
+
 test('asks for calls that wait longer than they can', async () => {
   const outcome = world.call()
   const intent = await world.worker.intent()

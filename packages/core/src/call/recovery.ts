@@ -56,16 +56,17 @@ export class Recovery {
   }
 
   /**
-   * Takes over what instances without a lease have left, and rows of this one that can no longer end by themselves and
-   * that nothing may wait for: an unclear commit that was done after all, an outcome that could not be recorded.
-   * Called at start and every few seconds.
+   * Takes over what instances without a lease have left, unless the worker that knows may still be asked by the gateway
+   * beside it, and rows of this one that can no longer end by themselves and that nothing may wait for: an unclear
+   * commit that was done after all, an outcome that could not be recorded. Called at start and every few seconds.
    */
   async adopt(): Promise<void> {
-    const { store, gateway, now } = this.#deps
+    const { store, gateway, now, worker } = this.#deps
     const own = await store.executions.dispatchingOf(gateway)
     this.suspect(own.filter((row) => isOverdue(row, now())))
     for (const row of await store.executions.abandoned(await this.#databaseTime())) {
       if (row.gatewayInstance === gateway) continue
+      if (row.workerInstance !== worker.instance() && !this.#isHopeless(row)) continue
       const claimed = await store.transact((tx) =>
         tx.executions.claim(row.id, row.gatewayInstance, gateway),
       )
@@ -117,11 +118,16 @@ export class Recovery {
   }
 
   #giveUpWhenDue(row: Execution): void {
-    const { now, provedGone, desk } = this.#deps
-    const isGone = row.workerInstance !== null && provedGone(row.workerInstance)
-    if (!isGone && !isOverdue(row, now())) return
+    if (!this.#isHopeless(row)) return
     this.#end(row.intentId as IntentId)
-    desk.onRecovered(row, uncertain(row.access ?? 'write'))
+    this.#deps.desk.onRecovered(row, uncertain(row.access ?? 'write'))
+  }
+
+  /** Nobody will answer for it any more. */
+  #isHopeless(row: Execution): boolean {
+    const { now, provedGone } = this.#deps
+    const isGone = row.workerInstance !== null && provedGone(row.workerInstance)
+    return isGone || isOverdue(row, now())
   }
 
   #end(id: IntentId): void {
