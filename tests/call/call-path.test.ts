@@ -206,6 +206,18 @@ describe.each(['memory', 'sqlite'] as const)('the way of a call on %s', (engine)
     expect((await outcome).kind).toBe('result')
   })
 
+  test('a cancel that comes while the barrier is committed is passed on too', async () => {
+    const guest = new AbortController()
+    const send = world.worker.send.bind(world.worker)
+    world.worker.send = (orders) => {
+      guest.abort()
+      return send(orders)
+    }
+    void world.call({ signal: guest.signal })
+    const intent = await world.worker.intent()
+    expect(world.worker.cancelled).toEqual([intent])
+  })
+
   test('without a worker nothing passes; one that goes away during the barrier proves that nothing was sent', async () => {
     world.worker.name = undefined
     expect(await world.call()).toMatchObject({ code: 'worker_down' })

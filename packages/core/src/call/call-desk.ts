@@ -185,9 +185,13 @@ export class CallDesk implements Calls {
     const id = waiting.row.intentId
     if (id === null) return
     this.#waiting.set(id, waiting)
-    waiting.request?.signal?.addEventListener('abort', () => {
+    const signal = waiting.request?.signal
+    const wish = (): void => {
       if (this.#waiting.has(id)) this.#deps.worker.cancel(id)
-    })
+    }
+    // While the barrier was committed nobody listened.
+    if (signal?.aborted) wish()
+    else signal?.addEventListener('abort', wish)
   }
 
   /** Another process, or this one before a restart, recorded this callId. Its answer is not here. */
