@@ -150,7 +150,7 @@ test('without permission it calls no server of this machine', async () => {
 test('told to end, it finishes what is in flight, ends sessions, and exits with 0', async () => {
   const upstream = await startUpstream({ era: 'legacy' })
   upstreams.push(upstream)
-  const { child, exited } = start({ more: ['--allow-local-upstreams'] })
+  const { child, said, exited } = start({ more: ['--allow-local-upstreams'] })
   await expect.poll(() => existsSync(socket()), { timeout: 10_000 }).toBe(true)
   const gateway = await connect()
   const key = gateway.hello.vault
@@ -164,6 +164,7 @@ test('told to end, it finishes what is in flight, ends sessions, and exits with 
   const { id } = gateway.submit(order)
   await upstream.received('tools/call')
   child.kill('SIGTERM')
+  await expect.poll(() => said.stderr).toContain('stopping')
   const late = await gateway.order(order)
   expect(late.head).toMatchObject({ verdict: 'not_sent', code: 'shutting_down' })
   expect(child.exitCode).toBeNull()

@@ -19,6 +19,7 @@ import { KeptResults } from './kept-results.ts'
 import { Ledger } from './ledger.ts'
 import { type Luggage, Order, type Recipient } from './order.ts'
 import { notSent, type Outcome } from './outcome.ts'
+import { PendingBatches } from './pending-batches.ts'
 import type { Performance } from './perform.ts'
 
 /** One connection of a gateway. */
@@ -36,19 +37,13 @@ export interface OrderBookOptions {
 /** What a batch holds at a position: an order, or why there is none. */
 type Slot = Order | { readonly id: string; readonly refusal: ErrorCode }
 
-interface Batch {
-  readonly digest: string
-  readonly slots: readonly Slot[]
-}
-
 const inFlightAtMost = 1_000
 
 export class OrderBook {
   readonly #options: OrderBookOptions
   readonly #ledger: Ledger
   readonly #kept: KeptResults
-  /** Batches that wait for their decision; seldom more than two. */
-  readonly #batches = new Map<OrderSource, Batch[]>()
+  readonly #batches = new PendingBatches<OrderSource, Slot>()
   #inFlight = 0
   #whenQuiet: (() => void) | undefined
   #isStopping = false
@@ -69,8 +64,7 @@ export class OrderBook {
     const { clock, instance } = this.#options
     const now = clock.now()
     const judged = judgeBatch(head, raw, source.signer, instance, now)
-    const batches = this.#batches.get(source) ?? []
-    if (!judged || batches.some(({ digest }) => digest === head.batch)) return false
+    if (!judged || this.#batches.has(source, head.batch)) return false
     const receivedAt = clock.monotonic()
     const slots = judged.intents.map(({ id, intent, refusal }): Slot => {
       if (this.#ledger.has(id)) return { id, refusal: 'intent_refused' }
@@ -83,8 +77,7 @@ export class OrderBook {
       this.#ledger.add(order)
       return order
     })
-    batches.push({ digest: head.batch, slots })
-    this.#batches.set(source, batches)
+    this.#batches.add(source, head.batch, slots)
     return true
   }
 
@@ -102,7 +95,7 @@ export class OrderBook {
   }
 
   committed(source: OrderSource, { batch, admitted }: CommittedHead): void {
-    const slots = this.#takeBatch(source, batch)
+    const slots = this.#batches.take(source, batch)
     const positions = new Set(admitted)
     slots.forEach((slot, position) => {
       if (!positions.has(position)) this.#fence(slot)
@@ -115,12 +108,12 @@ export class OrderBook {
   }
 
   aborted(source: OrderSource, { batch }: AbortHead): void {
-    for (const slot of this.#takeBatch(source, batch)) this.#fence(slot)
+    for (const slot of this.#batches.take(source, batch)) this.#fence(slot)
   }
 
   /** Whatever of this connection has not left ends here, committed or not; its ids stay spent. */
   disconnected(source: OrderSource): void {
-    this.#batches.delete(source)
+    this.#batches.forget(source)
     for (const order of this.#ledger.ordersOf(source)) {
       if (order.isUnsent) this.#fence(order)
       order.recipient = undefined
@@ -152,7 +145,7 @@ export class OrderBook {
     }
   }
 
-  /** Ends what waits too long and forgets what may be forgotten. Called every second. */
+  /** Forgets what may be forgotten. Called every second. */
   sweep(): void {
     this.#kept.sweep()
     this.#ledger.sweep(this.#options.clock.now())
@@ -162,12 +155,6 @@ export class OrderBook {
   async stop(): Promise<void> {
     this.#isStopping = true
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#whenQuiet = resolve))
-  }
-
-  #takeBatch(source: OrderSource, batch: string): readonly Slot[] {
-    const batches = this.#batches.get(source) ?? []
-    const index = batches.findIndex(({ digest }) => digest === batch)
-    return index < 0 ? [] : (batches.splice(index, 1)[0] as Batch).slots
   }
 
   #fence(slot: Slot): void {
@@ -262,10 +249,8 @@ export class OrderBook {
   }
 }
 
-/** Says so when its body is not kept any more. */
-function resultOf(order: Order): ResultHead {
-  const result = order.result as ResultHead
-  const hadBody =
-    result.verdict === 'result' && result.withheld === undefined && (result.bytes ?? 0) > 0
-  return hadBody && !order.kept?.raw ? { ...result, withheld: 'dropped' } : result
+/** Says so when it had a body that is not kept any more. */
+function resultOf({ result, kept }: Order): ResultHead {
+  const told = result as ResultHead
+  return kept && !kept.raw ? { ...told, withheld: 'dropped' } : told
 }

@@ -2,24 +2,20 @@
  * Opens seals, checks that what is inside is what the intent says and may go where it is going, and remembers what was
  * opened for a minute: an opening costs more than the rest of a call.
  */
-import {
-  checkHeaderNames,
-  checkSecret,
-  destinationOf,
-  type Endpoint,
-  parseEndpoint,
-  SallyportError,
-} from '@sallyport/protocol'
+import { SallyportError } from '@sallyport/protocol'
 import {
   type CredentialClear,
-  type CredentialSecret,
-  type EndpointSecret,
   type Intent,
   openSeal,
   type SealPlace,
   type VaultKey,
 } from '@sallyport/protocol/node'
-import { formsOfUrl, formsOfValues } from './leak-forms.ts'
+import {
+  type OpenedCredential,
+  type OpenedEndpoint,
+  readCredential,
+  readEndpoint,
+} from './read-secrets.ts'
 
 /** What of an intent says which upstream it is for. */
 export type Claims = Pick<
@@ -38,21 +34,6 @@ export type Claims = Pick<
 export interface Sealed {
   readonly endpoint: string
   readonly credential: string | undefined
-}
-
-export interface OpenedEndpoint extends Endpoint {
-  /** Path and query, as sent. */
-  readonly path: string
-  readonly destination: string
-  readonly forms: readonly Buffer[]
-}
-
-export interface OpenedCredential {
-  /** Name, value, name, value. */
-  readonly headers: readonly string[]
-  readonly destinations: readonly string[]
-  readonly clear: CredentialClear
-  readonly forms: readonly Buffer[]
 }
 
 /** Where to go and what to show there. Held for the length of one use, never stored. */
@@ -127,7 +108,7 @@ export class Vault {
       version: claims.connectionRevision,
     }
     const opened = this.#recall(claims, claims.endpointDigest, place, () =>
-      openEndpoint(openSeal(seal, place, this.#options.keys), this.#options.localAllowed),
+      readEndpoint(openSeal(seal, place, this.#options.keys), this.#options.localAllowed),
     )
     const { scheme, host, port } = claims.endpointClear
     if (opened.scheme !== scheme || opened.host !== host || opened.port !== port)
@@ -146,7 +127,7 @@ export class Vault {
       version: credentialVersion,
     }
     const opened = this.#recall(claims, credentialDigest, place, () =>
-      openCredential(openSeal(seal, place, this.#options.keys)),
+      readCredential(openSeal(seal, place, this.#options.keys)),
     )
     if (!equalClear(opened.clear, credentialClear)) throw new SallyportError('seal_mismatch')
     return opened
@@ -191,56 +172,6 @@ export class Vault {
     if (longestUnused !== undefined && this.#remembered.size >= rememberAtMost)
       this.#remembered.delete(longestUnused)
   }
-}
-
-function openEndpoint(plaintext: unknown, localAllowed: boolean): OpenedEndpoint {
-  const { url } = (plaintext ?? {}) as Partial<EndpointSecret>
-  if (typeof url !== 'string') throw new SallyportError('seal_unreadable')
-  const endpoint = parseEndpoint(url, true)
-  if (endpoint.scheme === 'http' && !localAllowed) throw new SallyportError('local_upstreams_off')
-  const { pathname, search } = new URL(endpoint.url)
-  return {
-    ...endpoint,
-    path: `${pathname}${search}`,
-    destination: destinationOf(endpoint.url),
-    forms: formsOfUrl(endpoint.url),
-  }
-}
-
-function openCredential(plaintext: unknown): OpenedCredential {
-  if (!isCredential(plaintext)) throw new SallyportError('seal_unreadable')
-  const { token, headers, destinations } = plaintext
-  if (token !== undefined) checkSecret(token, 'token')
-  for (const { value } of headers) checkSecret(value, 'headers')
-  const headerNames = headers.map(({ name }) => name)
-  checkHeaderNames(headerNames, token !== undefined)
-  const sent = headers
-    .filter(({ name }) => name.toLowerCase() !== 'accept-encoding')
-    .flatMap(({ name, value }) => [name, onTheWire(value)])
-  if (token !== undefined) sent.push('authorization', onTheWire(`Bearer ${token}`))
-  const values = headers.map(({ value }) => value)
-  return {
-    headers: sent,
-    destinations,
-    clear: { bearer: token !== undefined, headerNames },
-    forms: formsOfValues(token === undefined ? values : [token, ...values]),
-  }
-}
-
-function isCredential(plaintext: unknown): plaintext is CredentialSecret {
-  const { token, headers, destinations } = (plaintext ?? {}) as Partial<CredentialSecret>
-  return (
-    (token === undefined || typeof token === 'string') &&
-    Array.isArray(headers) &&
-    headers.every((one) => typeof one?.name === 'string' && typeof one.value === 'string') &&
-    Array.isArray(destinations) &&
-    destinations.every((one) => typeof one === 'string')
-  )
-}
-
-/** HTTP headers are written byte by byte; text beyond ASCII goes as its UTF-8 bytes. */
-function onTheWire(value: string): string {
-  return Buffer.from(value).toString('latin1')
 }
 
 function equalPlace(one: SealPlace, other: SealPlace): boolean {
