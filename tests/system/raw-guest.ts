@@ -72,7 +72,7 @@ export class RawGuest {
   }
 }
 
-export function readCall(result: Record<string, unknown>): CallAnswer {
+function readCall(result: Record<string, unknown>): CallAnswer {
   const blocks = result['content'] as { type: string; text?: string }[]
   const structure = result['structuredContent'] as { error?: CallAnswer['failure'] } | undefined
   return {
