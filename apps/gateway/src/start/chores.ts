@@ -40,7 +40,8 @@ export async function startChores(deps: ChoresDeps): Promise<{ stop(): Promise<v
   const sweep = async (): Promise<void> => {
     await path.recovery.adopt()
     await settings.refresh()
-    const ended = await endOverdueSessions(store, path.desk, Date.now(), (session, error) => {
+    const now = await store.transact((tx) => tx.now(), { flush: 'later' })
+    const ended = await endOverdueSessions(store, path.desk, now, (session, error) => {
       log.error({ session, error: String(error) }, 'session not ended')
     })
     if (ended.length > 0) endpoint.sessionsEnded(ended)

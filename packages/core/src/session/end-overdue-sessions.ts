@@ -34,6 +34,8 @@ async function endOverdue(
   now: number,
 ): Promise<boolean> {
   if (session.state !== 'closing' && !(await close(store, session, now))) return false
+  // Not waited for here: the sessions after it have their turn, and this one another.
+  if ((await store.executions.unfinishedOf(session.id)).length > 0) return false
   return (await finishSession(store, inFlight, session.id))?.state === 'ended'
 }
 

@@ -5,13 +5,16 @@ import type { Session } from './session.ts'
 /** What knows the calls in flight. */
 export interface InFlight {
   /**
-   * Resolves when no execution of the session is open any more: finished, or recorded as what is known of it. Bounded.
-   * Rejects when that could not be done now; the session then stays `closing` and the sweep tries again.
+   * Waits for the calls of the session that this process carries, within a bound. Rejects when that cannot be done now;
+   * the session then stays `closing` and the sweep tries again.
    */
   settleSession(id: SessionId): Promise<void>
 }
 
-/** From `closing` to `ended`, after what is in flight was finished or recorded. The session as it is then. */
+/**
+ * From `closing` to `ended`, once nothing of it is open any more, whichever gateway carries it; else it stays `closing`.
+ * The session as it is then.
+ */
 export async function finishSession(
   store: Store,
   inFlight: InFlight,
@@ -20,7 +23,9 @@ export async function finishSession(
   await inFlight.settleSession(id)
   return store.transact(async (tx) => {
     await tx.lockForChange({ sessions: [id] })
-    await tx.sessions.move(id, ['closing'], 'ended', { endedAt: await tx.now() })
+    const open = await tx.executions.unfinishedOf(id)
+    if (open.length === 0)
+      await tx.sessions.move(id, ['closing'], 'ended', { endedAt: await tx.now() })
     return tx.sessions.get(id)
   })
 }
