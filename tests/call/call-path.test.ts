@@ -276,6 +276,27 @@ describe.each(['memory', 'sqlite'] as const)('the way of a call on %s', (engine)
       expect(await world.call({ session })).toMatchObject({ code: 'session_not_open' })
   })
 
+  test('a database that stays away does not keep it from ending', async () => {
+    let isDown = false
+    const shaky = world.over(
+      new Proxy(world.store, {
+        get: (target, name, receiver) =>
+          name === 'transact' && isDown
+            ? () => Promise.reject(new SallyportError('store_unavailable'))
+            : Reflect.get(target, name, receiver),
+      }),
+    )
+    const outcome = shaky.call()
+    const intent = await shaky.worker.intent()
+    isDown = true
+    shaky.answer(intent)
+    await outcome
+    await shaky.group.drained(20)
+    isDown = false
+    await shaky.group.drained()
+    expect(await world.row()).toMatchObject({ state: 'succeeded' })
+  })
+
   test('draining refuses new calls and waits for those in flight', async () => {
     const outcome = world.call()
     const intent = await world.worker.intent()

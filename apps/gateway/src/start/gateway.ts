@@ -47,6 +47,8 @@ interface Parts {
 const random = (size: number): Buffer => randomBytes(size)
 const drainMs = 8_000
 const closeMs = 2_000
+/** For outcomes to be recorded; what is not is found again at the next start. */
+const recordMs = 10_000
 /** Guests wait for their answers until the worker has ended: what became of a call is told, also when nobody can know. */
 const answerMs = 20_000
 
@@ -139,7 +141,7 @@ async function stop(
   await path.recovery.round()
   await answered
   await doors.guest.close(closeMs)
-  await path.group.drained()
+  await path.group.drained(recordMs)
   await foundations.store.transact((tx) => tx.instances.end(instance))
   await undo.run()
   log.info({}, 'stopped')

@@ -97,10 +97,15 @@ export class GroupCommit {
     this.#schedule()
   }
 
-  /** Resolves when nothing is queued or running. */
-  async drained(): Promise<void> {
+  /** Resolves when nothing is queued or running, or after `ms`: a database that is away is tried again without end. */
+  async drained(ms = 60_000): Promise<void> {
     if (this.#isIdle()) return
-    await new Promise<void>((resolve) => this.#idle.push(resolve))
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#idle.push(resolve)
+      timer = setTimeout(resolve, ms)
+    })
+    clearTimeout(timer)
   }
 
   #isIdle(): boolean {
