@@ -36,6 +36,8 @@ export interface UpstreamOptions {
   /** Tools on one page of `tools/list`. */
   readonly pageSize?: number
   readonly advertise?: readonly ('resources' | 'prompts' | 'completions' | 'logging' | 'tasks')[]
+  /** Whether the legacy era keeps sessions; true when left out. */
+  readonly sessions?: boolean
   /** Status of a legacy request with a session that is not known. */
   readonly unknownSession?: 404 | 400
   /** Legacy GET stream and `subscriptions/listen`; true when left out. */
@@ -345,8 +347,9 @@ export class Upstream {
     const session = String(request.headers['mcp-session-id'] ?? '')
     if (request.method === 'POST' && message?.method === 'initialize')
       return this.#initialize(message, reply, response)
-    if (session === '') return reply.refuse(400, -32000, 'a session id is needed')
-    if (!this.#sessions.has(session)) {
+    const keepsSessions = this.#options.sessions !== false
+    if (keepsSessions && session === '') return reply.refuse(400, -32000, 'a session id is needed')
+    if (keepsSessions && !this.#sessions.has(session)) {
       const status = this.#options.unknownSession ?? 404
       return reply.refuse(status, status === 404 ? -32001 : -32000, 'no such session')
     }
@@ -381,7 +384,7 @@ export class Upstream {
       capabilities: this.#capabilities(),
       serverInfo,
     }
-    response.setHeader('mcp-session-id', session)
+    if (this.#options.sessions !== false) response.setHeader('mcp-session-id', session)
     reply.answer({ result }, this.#options.reply === 'sse')
   }
 

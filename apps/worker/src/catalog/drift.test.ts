@@ -113,6 +113,16 @@ test.each(['legacy', 'modern'] as const)(
   },
 )
 
+test('a server that announces changes without end is not listed without end', async () => {
+  const { upstream, bench } = await start()
+  await upstream.until(() => upstream.streams > 0)
+  const announcing = setInterval(() => upstream.announceToolsChanged(), 2)
+  await new Promise((resolve) => setTimeout(resolve, 900))
+  clearInterval(announcing)
+  expect(upstream.count('tools/list')).toBeLessThanOrEqual(5)
+  expect((await bench.call('counter_read')).head.verdict).toBe('result')
+})
+
 test('calls that need a fresh listing at once share one', async () => {
   const { upstream, bench } = await start()
   upstream.misbehave({ kind: 'hang' }, { method: 'tools/list', times: 1 })

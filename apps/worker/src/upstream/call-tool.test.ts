@@ -196,12 +196,12 @@ test.each(both)(
   '%s: an answer that does not come in time is uncertain, a slower limit gets it',
   async (era) => {
     const { upstream, bench } = await start({ era })
-    const limits = { resultBytes: 1_000_000, callMs: 150, verifyWithinMs: 300_000 }
+    const limits = { resultBytes: 1_000_000, callMs: 500, verifyWithinMs: 300_000 }
     upstream.misbehave({ kind: 'hang' }, { method: 'tools/call', times: 1 })
     const { head } = await bench.call('counter_add', { by: 1 }, { limits })
     expect(head).toMatchObject({ verdict: 'uncertain', code: 'upstream_timeout' })
     expect(upstream.effects).toBe(1)
-    upstream.misbehave({ kind: 'late', ms: 200 }, { method: 'tools/call', times: 1 })
+    upstream.misbehave({ kind: 'late', ms: 600 }, { method: 'tools/call', times: 1 })
     expect((await bench.call('counter_read')).head.verdict).toBe('result')
   },
 )

@@ -131,6 +131,16 @@ test.each(Object.entries(ends))(
   },
 )
 
+test('a legacy upstream without sessions is called, and has none to end', async () => {
+  const { upstream, bench } = await start({ era: 'legacy', sessions: false })
+  expect((await bench.review()).era).toBe('legacy')
+  const { head } = await bench.call('counter_add', { by: 1 }, { access: 'write' })
+  expect(head.verdict).toBe('result')
+  expect(upstream.requests.at(-1)?.headers).not.toHaveProperty('mcp-session-id')
+  await ends['an order to close'](bench)
+  expect(upstream.deletes).toBe(0)
+})
+
 test('a modern upstream has no session to end', async () => {
   const { upstream, bench } = await start({ era: 'modern' })
   await bench.review()

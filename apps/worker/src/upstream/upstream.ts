@@ -27,6 +27,8 @@ const legacyVerdictMs = 3_600_000
 const readsGoOnMs = 3_600_000
 /** A listing this close to its end is renewed beside the calls. */
 const renewAt = 0.8
+/** A server that announces changes without end is asked no more often; a call that needs the tools still asks at once. */
+const renewEveryMs = 1_000
 
 export class Upstream implements Channel, ListingSource {
   readonly claims: Claims
@@ -43,6 +45,8 @@ export class Upstream implements Channel, ListingSource {
   #stream: StandingStream | undefined
   #inFlight = 0
   #isRetired = false
+  #renewedAt = Number.NEGATIVE_INFINITY
+  #cancelRenewal: (() => void) | undefined
   #whenIdle: (() => void) | undefined
 
   constructor(options: UpstreamOptions) {
@@ -130,6 +134,7 @@ export class Upstream implements Channel, ListingSource {
     if (this.#isRetired) return
     this.#isRetired = true
     this.#stream?.stop()
+    this.#cancelRenewal?.()
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve))
     if (this.#contact) await endSession(this, this.#contact)
     this.connections.close()
@@ -157,14 +162,23 @@ export class Upstream implements Channel, ListingSource {
     this.#stream = new StandingStream(this, contact, {
       changed: () => {
         this.catalog.announceChange()
-        this.#renew()
+        this.#renewSoon()
       },
     })
     this.#stream.start()
   }
 
+  #renewSoon(): void {
+    const wait = this.#renewedAt + renewEveryMs - this.clock.monotonic()
+    this.#cancelRenewal ??= this.clock.after(wait, () => {
+      this.#cancelRenewal = undefined
+      this.#renew()
+    })
+  }
+
   #renew(): void {
     if (this.#isRetired) return
+    this.#renewedAt = this.clock.monotonic()
     this.catalog.refresh(this).catch(() => {})
   }
 
