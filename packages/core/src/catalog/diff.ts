@@ -45,12 +45,10 @@ function pairBySchema(
   gone: readonly Compared[],
   fresh: readonly Compared[],
 ): CatalogDifference['renamed'] {
-  const free = new Set(fresh)
+  const bySchema = Map.groupBy(fresh, schemasOf)
   return gone.flatMap((old) => {
-    const twin = [...free].find((tool) => schemasOf(tool) === schemasOf(old))
-    if (!twin) return []
-    free.delete(twin)
-    return [{ from: old.name, to: twin.name }]
+    const twin = bySchema.get(schemasOf(old))?.shift()
+    return twin ? [{ from: old.name, to: twin.name }] : []
   })
 }
 

@@ -4,7 +4,9 @@
  */
 import { escapeText } from '@sallyport/protocol'
 import type { ListedTool } from '@sallyport/protocol/node'
+import { toPointer } from '../schema/pointer.ts'
 import type { Flag } from './catalog.ts'
+import { lookAlikes } from './look-alike.ts'
 
 type Flagged = Pick<
   ListedTool,
@@ -14,161 +16,102 @@ type Flagged = Pick<
 const textLimit = 200
 const flagLimit = 50
 
-export function flagsOf(tool: Flagged, otherNames: readonly string[]): Flag[] {
-  const texts = [...textsOf(tool, '')]
-  const flags = [
-    ...texts.flatMap(({ where, text }) => [
-      ...invisible(where, text),
-      ...instructions(where, text),
-    ]),
-    ...texts.flatMap(({ where, text }) => [
-      ...secretPaths(where, text),
-      ...mentions(where, text, tool, otherNames),
-    ]),
-    ...imitations(tool.name, otherNames),
-    ...secretFields(tool.inputSchema, '/inputSchema'),
-  ]
-  return flags.slice(0, flagLimit)
-}
+/** The flags of a tool, the gravest kinds first. */
+export type Flagger = (tool: Flagged) => Flag[]
 
-interface Text {
-  readonly where: string
-  readonly text: string
-}
-
-/** Every string of a definition, also the names of members: all of them reach the model. */
-function* textsOf(value: unknown, where: string): Generator<Text> {
-  if (typeof value === 'string') yield { where, text: value }
-  if (typeof value !== 'object' || value === null) return
-  for (const [key, inner] of Object.entries(value)) {
-    if (!Array.isArray(value) && where !== '') yield { where: `${where}/${key}`, text: key }
-    yield* textsOf(inner, `${where}/${key}`)
+/** `siblings`: the names of the listing. `foreign`: those of other servers, which this one could speak for or imitate. */
+export function flagger(siblings: readonly string[], foreign: readonly string[]): Flagger {
+  const alike = lookAlikes(siblings, foreign)
+  const strangers = new Set(foreign.filter((name) => isTelling(name) && !siblings.includes(name)))
+  return (tool) => {
+    const { name, title, description, inputSchema, outputSchema, annotations } = tool
+    const whole = { name, title, description, inputSchema, outputSchema, annotations }
+    const texts = [...textsOf(whole, [])]
+    const flags = [
+      ...texts.flatMap(invisible),
+      ...texts.flatMap(instruction),
+      ...alike.of(name).map((other) => flag('imitates_tool', '/name', other)),
+      ...texts.flatMap((text) => mentions(text, strangers)),
+      ...texts.flatMap(secretPath),
+      ...texts.flatMap(secretField),
+    ]
+    return flags.slice(0, flagLimit)
   }
 }
 
-const flag = (kind: string, where: string, text: string): Flag => ({
-  kind,
-  where: escapeText(where).slice(0, textLimit),
-  text: escapeText(text).slice(0, textLimit),
-})
+interface Text {
+  readonly steps: readonly string[]
+  readonly text: string
+  /** A name of a member, not a value. */
+  readonly isKey: boolean
+}
 
-/** Line ends and tabs are usual in descriptions; everything else that `escapeText` touches is not. */
-function invisible(where: string, text: string): Flag[] {
-  const plain = text.replace(/[\n\r\t]/g, ' ')
-  return escapeText(plain) === plain ? [] : [flag('invisible_text', where, plain)]
+/** Every string of a definition, also the names of members: all of them reach the model. */
+function* textsOf(value: unknown, steps: readonly string[]): Generator<Text> {
+  if (typeof value === 'string') yield { steps, text: value, isKey: false }
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, inner] of Object.entries(value)) {
+    const place = [...steps, key]
+    if (!Array.isArray(value) && steps.length > 0) yield { steps: place, text: key, isKey: true }
+    yield* textsOf(inner, place)
+  }
+}
+
+function flag(kind: string, where: string, text: string): Flag {
+  const shown = (raw: string): string => escapeText(raw.slice(0, textLimit)).slice(0, textLimit)
+  return { kind, where: shown(where), text: shown(text) }
+}
+
+/** Line ends and tabs are usual in descriptions, and so are emoji; what else `escapeText` touches is not. */
+function invisible({ steps, text }: Text): Flag[] {
+  const plain = text.replace(/[\n\r\t]/g, ' ').replace(/\p{RGI_Emoji}|\p{Emoji}\ufe0f/gv, '')
+  const hidden = [...plain].findIndex((char) => escapeText(char) !== char)
+  if (hidden < 0) return []
+  return [
+    flag('invisible_text', toPointer(steps), [...plain].slice(Math.max(hidden - 20, 0)).join('')),
+  ]
 }
 
 const orders = [
-  /\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|above|prior|earlier|all|other|system)\b/i,
-  /\b(?:do not|don't|never|without)\b.{0,20}\b(?:tell|inform|mention|reveal|show|notify|ask)\w*\b.{0,20}\b(?:user|human|person|anyone|them)\b/i,
+  /\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|earlier|above|system)\b/i,
+  /\b(?:do not|don't|never|without)\b.{0,20}\b(?:tell|telling|inform|informing|mention|mentioning|reveal|revealing|notify|notifying|asking)\b.{0,20}\b(?:user|human|person|anyone|anybody|them)\b/i,
   /<\/?\s*(?:important|system|instructions?|secret|assistant|hidden|admin)\b/i,
-  /\b(?:you must|always|be sure to)\b.{0,40}\b(?:call|use|invoke|run|read|send|include|pass)\b/i,
-  /\b(?:before|after|instead of)\b.{0,20}\b(?:using|calling|any other|every other)\b.{0,20}\btools?\b/i,
-  /\bsystem prompt\b|\bconversation history\b|\bchain of thought\b/i,
+  /\b(?:you must|always|be sure to|make sure to)\b.{0,30}\b(?:call|use|invoke|run|send|include|pass) (?:this|the|it)\b.{0,30}\b(?:first|before|instead|tool|every|contents?)\b/i,
+  /\b(?:before|instead of|after) (?:using|calling|invoking|running) any (?:other )?tool/i,
+  /\bsystem prompt\b|\bconversation history\b/i,
 ]
 
-function instructions(where: string, text: string): Flag[] {
-  return orders.flatMap((pattern) => {
-    const found = pattern.exec(text)
-    return found ? [flag('instruction_to_model', where, found[0])] : []
-  })
+function instruction({ steps, text }: Text): Flag[] {
+  const found = orders.map((order) => order.exec(text)?.[0]).find((order) => order !== undefined)
+  return found === undefined ? [] : [flag('instruction_to_model', toPointer(steps), found)]
 }
 
 const paths =
-  /(?:~|\/home\/\w+|\/root|\/etc|\$HOME|%USERPROFILE%)[\\/][\w./\\-]+|\.env\b|id_(?:rsa|ed25519)\b/i
+  /(?:~|\/home\/[\w.-]{1,64}|\/root|\/etc|\$HOME|%USERPROFILE%)[\\/][\w./\\-]{1,200}|(?:^|[\s'"`/])\.env\b|\bid_(?:rsa|ed25519)\b/i
 
-function secretPaths(where: string, text: string): Flag[] {
+function secretPath({ steps, text }: Text): Flag[] {
   const found = paths.exec(text)
-  return found ? [flag('file_path', where, found[0])] : []
+  return found ? [flag('file_path', toPointer(steps), found[0])] : []
 }
 
-/** A description that speaks of other tools may steer how those are used. */
-function mentions(
-  where: string,
-  text: string,
-  { name }: Flagged,
-  otherNames: readonly string[],
-): Flag[] {
-  if (!/(?:description|title)$/.test(where)) return []
-  return otherNames
-    .filter(
-      (other) =>
-        other !== name && other.length >= 4 && !name.includes(other) && hasWord(text, other),
-    )
-    .map((other) => flag('mentions_tool', where, other))
+/** A name that is no ordinary word: to speak of it is to speak of the tool. */
+function isTelling(name: string): boolean {
+  return name.length >= 4 && /.[_.\-/:A-Z0-9]./.test(name)
 }
 
-function hasWord(text: string, word: string): boolean {
-  const at = text.indexOf(word)
-  return at >= 0 && !/\w/.test(text[at - 1] ?? '') && !/\w/.test(text[at + word.length] ?? '')
-}
-
-function imitations(name: string, otherNames: readonly string[]): Flag[] {
-  return otherNames
-    .filter((other) => other !== name && looksLike(name, other))
-    .map((other) => flag('imitates_tool', '/name', other))
-}
-
-function looksLike(a: string, b: string): boolean {
-  const [x, y] = [skeleton(a), skeleton(b)]
-  return x === y || (Math.min(x.length, y.length) >= 5 && isOneEditApart(x, y))
-}
-
-/** Letters that look alike are one letter; case, separators and marks do not count. */
-function skeleton(name: string): string {
-  const folded = name
-    .normalize('NFKD')
-    .toLowerCase()
-    .replace(/[\p{M}\W_]/gu, (char) => twins[char] ?? '')
-  return folded
-    .replace(/rn/g, 'm')
-    .replace(/vv/g, 'w')
-    .replace(/[0o]/g, 'o')
-    .replace(/[1il|]/g, 'l')
-    .replace(/5/g, 's')
-}
-
-/** Cyrillic and Greek letters that look like Latin ones. */
-const twins: Readonly<Record<string, string>> = {
-  а: 'a',
-  е: 'e',
-  о: 'o',
-  р: 'p',
-  с: 'c',
-  у: 'y',
-  х: 'x',
-  і: 'i',
-  ѕ: 's',
-  ԁ: 'd',
-  ո: 'n',
-  ο: 'o',
-  α: 'a',
-  ν: 'v',
-  ι: 'i',
-  κ: 'k',
-  τ: 't',
-}
-
-function isOneEditApart(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false
-  let start = 0
-  while (start < a.length && a[start] === b[start]) start++
-  const [restA, restB] = [a.slice(start), b.slice(start)]
-  return restA.slice(1) === restB.slice(1) || restA === restB.slice(1) || restA.slice(1) === restB
+/** A description that speaks of another server's tools may steer how those are used. */
+function mentions({ steps, text, isKey }: Text, strangers: ReadonlySet<string>): Flag[] {
+  if (isKey || strangers.size === 0) return []
+  const words = text.match(/[\p{L}\p{N}_./:-]+/gu) ?? []
+  const named = new Set(words.map((word) => word.replace(/[./:-]+$/, '')))
+  const found = [...named].filter((word) => strangers.has(word))
+  return found.map((word) => flag('mentions_tool', toPointer(steps), word))
 }
 
 const secretWords =
   /pass(?:word|phrase|wd)|secret|api[_-]?key|access[_-]?key|private[_-]?key|credential|(?:auth|access|refresh|bearer|session)[_-]?token|^token$/i
 
-function secretFields(schema: unknown, where: string): Flag[] {
-  if (typeof schema !== 'object' || schema === null) return []
-  return Object.entries(schema).flatMap(([key, inner]) => {
-    const place = `${where}/${key}`
-    const isProperties = key === 'properties' && typeof inner === 'object' && inner !== null
-    const names = isProperties ? Object.keys(inner).filter((name) => secretWords.test(name)) : []
-    return [
-      ...names.map((name) => flag('asks_for_secret', `${place}/${name}`, name)),
-      ...secretFields(inner, place),
-    ]
-  })
+function secretField({ steps, text, isKey }: Text): Flag[] {
+  const isField = isKey && steps[0] === 'inputSchema' && steps.at(-2) === 'properties'
+  return isField && secretWords.test(text) ? [flag('asks_for_secret', toPointer(steps), text)] : []
 }

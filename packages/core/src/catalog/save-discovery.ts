@@ -9,6 +9,7 @@ import { confirmActor } from '../user/confirm-actor.ts'
 import type { Actor } from '../user/user.ts'
 import type { Catalog, CatalogTool } from './catalog.ts'
 import { discardDrafts } from './drafts.ts'
+import { foreignNames } from './foreign-names.ts'
 import { catalogFromListing } from './from-listing.ts'
 
 /**
@@ -23,7 +24,8 @@ export async function saveDiscovery(
   listing: Listing,
 ): Promise<Catalog> {
   const seen = checkMayManage(actor, await store.connections.get(asked.connectionId))
-  const tools = catalogFromListing(listing, seen.name)
+  const foreign = await foreignNames(store, actor, seen.id)
+  const tools = await catalogFromListing(listing, seen.name, foreign)
   return store.transact(async (tx) => {
     const confirmed = await confirmActor(tx, actor)
     const draft = draftOf(ids('catalog'), listing, asked, confirmed, await tx.now())
