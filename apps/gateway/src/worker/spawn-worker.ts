@@ -17,6 +17,8 @@ export interface SpawnOptions {
 
 const listeningWithinMs = 15_000
 const logLimit = 10 * 1024 * 1024
+/** Left alone, V8's space for young objects grows under load to a third of the worker's memory, and gains nothing. */
+const memoryFlags = ['--max-semi-space-size=16']
 
 /**
  * Starts a worker that outlives this process, with nothing in its environment and the vault key as descriptor 3.
@@ -31,7 +33,7 @@ export async function spawnWorker(options: SpawnOptions): Promise<ChildProcess> 
   flushFolder(dirname(options.vaultKeyFile))
   let child: ChildProcess
   try {
-    child = spawn(process.execPath, options.command, {
+    child = spawn(process.execPath, [...memoryFlags, ...options.command], {
       cwd: dirname(options.logFile),
       env: {},
       detached: true,
