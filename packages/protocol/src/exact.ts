@@ -76,7 +76,7 @@ class Scanner {
   #space(): void {
     for (;;) {
       const code = this.#text.charCodeAt(this.#at)
-      if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return
+      if (code > 32 || (code !== 32 && code !== 10 && code !== 13 && code !== 9)) return
       this.isCanonical = false
       this.#at++
     }
@@ -191,7 +191,13 @@ class Scanner {
   #scalar(): void {
     const start = this.#at
     const text = this.#text
-    while (this.#at < text.length && !isEnd(text.charCodeAt(this.#at))) this.#at++
+    let onlyDigits = true
+    for (let code = text.charCodeAt(start); !isEnd(code); code = text.charCodeAt(++this.#at))
+      if (code < 48 || code > 57) onlyDigits = false
+    const length = this.#at - start
+    const begin = text.charCodeAt(start)
+    // Most numbers; below fifteen digits every one is exact and canonical.
+    if (onlyDigits && length > 0 && length < 15 && (begin !== 48 || length === 1)) return
     const word = text.slice(start, this.#at)
     if (word === 'true' || word === 'false' || word === 'null') return
     if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(word)) throw new Problem('syntax')
@@ -201,6 +207,7 @@ class Scanner {
   }
 }
 
+/** What ends a scalar; NaN is the end of the text. */
 function isEnd(code: number): boolean {
   return (
     code === 44 ||
@@ -209,7 +216,8 @@ function isEnd(code: number): boolean {
     code === 32 ||
     code === 10 ||
     code === 13 ||
-    code === 9
+    code === 9 ||
+    Number.isNaN(code)
   )
 }
 

@@ -28,7 +28,7 @@ const twins: Readonly<Record<string, string>> = {
 }
 
 /** Letters that look alike become one; case, separators and marks do not count. */
-export function skeleton(name: string): string {
+function skeleton(name: string): string {
   return [...name.normalize('NFKD').toLowerCase()]
     .map((char) => twins[char] ?? char)
     .join('')

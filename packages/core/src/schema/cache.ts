@@ -19,11 +19,6 @@ export class SchemaCache {
     return { check: (value) => this.#get(key, kind, schema).check(value) }
   }
 
-  /** How many are compiled now. */
-  get size(): number {
-    return this.#compiled.size
-  }
-
   #get(key: string, kind: RootKind, schema: unknown): CompiledRoot {
     const root = this.#compiled.get(key) ?? compileRoot(schema, kind)
     this.#compiled.delete(key)

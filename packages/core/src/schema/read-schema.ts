@@ -14,7 +14,7 @@ export interface Document {
   readonly places: readonly Place[]
 }
 
-export const schemaByteLimit = 256 * 1024
+const schemaByteLimit = 256 * 1024
 
 export function badSchema(field: string, cause?: unknown): SallyportError {
   return new SallyportError('bad_schema', { field, cause })
