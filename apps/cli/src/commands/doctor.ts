@@ -26,13 +26,25 @@ export function addDoctorCommand(program: Command, world: World): void {
 /** First what can be seen without a gateway, then what the running one says of itself. */
 async function doctor(run: Run): Promise<Outcome> {
   const [local, remote] = await Promise.all([localChecks(run), remoteChecks(run)])
-  const told = new Set(remote.items.map(({ id }) => id))
-  const items = [...local.filter(({ id }) => !told.has(id)), ...remote.items]
+  const items = worstOfEach([...local, ...remote.items])
   return {
     json: { items },
     text: describe(run.style, items),
     failure: remote.failure ?? problemsOf(items),
   }
+}
+
+const ranks = ['ok', 'warning', 'problem'] as const
+
+/** What both sides look at is shown once, as the one sees it who sees more wrong; the gateway's word counts if equal. */
+function worstOfEach(checks: readonly Check[]): Check[] {
+  const worst = new Map<string, Check>()
+  for (const check of checks) {
+    const known = worst.get(check.id)
+    if (!known || ranks.indexOf(check.state) >= ranks.indexOf(known.state))
+      worst.set(check.id, check)
+  }
+  return [...worst.values()]
 }
 
 async function localChecks({ world }: Run): Promise<Check[]> {

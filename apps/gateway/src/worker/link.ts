@@ -162,7 +162,7 @@ export class WorkerLink implements WorkerPort {
       lost: (ids) => this.#onLost(ids),
       closed: () => this.#onClosed(hello),
     })
-    log.info({ worker: hello.instance, pid: hello.pid }, 'worker connected')
+    log.info({ worker: hello.instance, workerPid: hello.pid }, 'worker connected')
     for (const { resolve } of this.#waiting.splice(0)) resolve(hello.instance)
     this.#events?.up(hello.instance)
   }
@@ -179,7 +179,7 @@ export class WorkerLink implements WorkerPort {
   #onClosed(hello: Hello): void {
     this.#connection = undefined
     if (!this.#isRunning) return
-    this.#options.log.warn({ worker: hello.instance, pid: hello.pid }, 'worker disconnected')
+    this.#options.log.warn({ worker: hello.instance, workerPid: hello.pid }, 'worker disconnected')
     this.#code = 'worker_down'
     this.#redial()
   }

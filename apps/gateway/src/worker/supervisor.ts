@@ -133,7 +133,7 @@ export class WorkerSupervisor {
       const worker = { instance, process: identity, command: this.#started }
       this.#register.record(worker)
       this.#current = worker
-      log.info({ worker: instance, pid }, 'worker started')
+      log.info({ worker: instance, workerPid: pid }, 'worker started')
       this.#watchChild(worker, child)
     } catch (thrown) {
       if (identity) await endProcess(identity)
@@ -157,7 +157,10 @@ export class WorkerSupervisor {
   #ended(worker: RegisteredWorker): void {
     if (!this.#isRunning || this.#current !== worker) return
     this.#current = undefined
-    this.#options.log.error({ worker: worker.instance, pid: worker.process.pid }, 'worker ended')
+    this.#options.log.error(
+      { worker: worker.instance, workerPid: worker.process.pid },
+      'worker ended',
+    )
     this.#launchLater()
   }
 
