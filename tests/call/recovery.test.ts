@@ -219,3 +219,16 @@ test('finds a row of its own that nothing waits for, as a commit leaves it that 
     state: 'not_sent',
   })
 })
+
+test('a lease that cannot be renewed is not tried again at once', async () => {
+  let tries = 0
+  const away = unclear(world.store, () => {
+    tries++
+    return true
+  })
+  const shaky = world.over(away)
+  shaky.group.renew({ id: shaky.worker.name as never, startedAt: 0 })
+  await shaky.group.drained()
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(tries).toBe(1)
+})

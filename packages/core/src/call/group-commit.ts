@@ -251,7 +251,7 @@ export class GroupCommit {
   async #failed(group: Group, batch: Batch, error: SallyportError): Promise<void> {
     batch.sent?.abort()
     this.#deps.report(error, 'group commit')
-    if (group.renewal) this.#renewal ??= group.renewal
+    // A lease that was not renewed is renewed by the next turn of its chore: at once would be without end.
     const each = eachAlone(group)
     if (!batch.sent && each.length > 1 && error.code !== 'store_unavailable') {
       for (const one of each) await this.#commit(one)
