@@ -156,7 +156,7 @@ export class ToolCall implements Listener {
       upstream.catalog.announceChange()
     else if (message.id === undefined) return
     else if (contact.era === 'modern' || message.method === undefined) this.#violations++
-    else if (this.#serverRequests++ < mostRequests) refuseRequest(upstream, contact, message)
+    else if (this.#serverRequests++ < mostRequests) void refuseRequest(upstream, contact, message)
   }
 
   /** Only ours, only what is a number, and never with the credential in its words. */

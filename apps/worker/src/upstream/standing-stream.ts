@@ -21,6 +21,10 @@ const firstDelayMs = 1_000
 const lastDelayMs = 60_000
 /** Nothing that matters here is long. */
 const keptBytes = 65_536
+/** Nor is all of it together: a server that never stops talking is heard again after a pause. */
+const streamBytes = 1024 * 1024
+/** Answers to a server that takes none of them must not pile up, nor take every connection. */
+const refusalsAtOnce = 4
 
 export class StandingStream {
   readonly #channel: Channel
@@ -31,6 +35,7 @@ export class StandingStream {
   #current: Exchange | undefined
   #cancelTimer: () => void = () => {}
   #hadStream = false
+  #refusing = 0
 
   constructor(channel: Channel, contact: Contact, events: StreamEvents) {
     this.#channel = channel
@@ -68,6 +73,7 @@ export class StandingStream {
   async #once(): Promise<boolean> {
     const connection = this.#channel.connections.single()
     let isRefused = false
+    let bytes = 0
     const sse = this.#reader()
     try {
       this.#current = new Exchange({
@@ -80,7 +86,11 @@ export class StandingStream {
             if (status !== 200 || !isStream) throw new SallyportError('upstream_protocol')
             this.#opened()
           },
-          data: (chunk) => sse.push(chunk),
+          data: (chunk) => {
+            bytes += chunk.length
+            if (bytes > streamBytes) throw new SallyportError('upstream_too_large')
+            sse.push(chunk)
+          },
         },
       })
       this.#current.start(connection, () => {})
@@ -130,6 +140,12 @@ export class StandingStream {
       message.id !== undefined &&
       this.#contact.era === 'legacy'
     )
-      refuseRequest(this.#channel, this.#contact, message)
+      this.#refuse(message)
+  }
+
+  #refuse(message: Message): void {
+    if (this.#refusing >= refusalsAtOnce) return
+    this.#refusing++
+    void refuseRequest(this.#channel, this.#contact, message).finally(() => this.#refusing--)
   }
 }
