@@ -156,7 +156,7 @@ function checkTrial(
     const effects = call.tool === 'store' ? upstream.effects(call.given.id) : undefined
     const told = `${kill}: ${JSON.stringify({ ...call, effects, row })}`
     expect(possibleStates(effects, hasWorkerDied), told).toContain(row?.state)
-    checkAnswer(call, row, told)
+    checkAnswer(call, row, kill, told)
     const { finishedAt, notAfter } = row ?? {}
     if (notAfter)
       expect(Date.parse(finishedAt ?? ''), told).toBeLessThan(Date.parse(notAfter) + 10_000)
@@ -182,9 +182,14 @@ function possibleStates(effects: number | undefined, hasWorkerDied: boolean): un
   }
 }
 
-/** What the guest was told is what the journal says. */
-function checkAnswer({ answer }: Call, row: Row | undefined, told: string): void {
+/**
+ * What the guest was told is what the journal says. An answer leaves before its outcome is recorded, because the worker
+ * keeps the result until then: only when both die in that moment does the journal know less than the guest.
+ */
+function checkAnswer({ answer }: Call, row: Row | undefined, kill: Kill, told: string): void {
   if (answer === 'cut off') return
-  if (!answer.isError) expect(row?.state, told).toBe('succeeded')
-  else expect([row?.code, told]).toEqual([answer.failure?.code, told])
+  const known = answer.isError ? answer.failure?.code : null
+  expect(kill === 'both' ? [known, 'outcome_unknown', 'outcome_lost'] : [known], told).toContain(
+    row?.code,
+  )
 }
