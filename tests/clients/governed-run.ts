@@ -35,8 +35,6 @@ export interface GovernedTools {
   readonly withheld?: readonly string[]
   /** Instead of what the upstream offers by itself. */
   readonly tools?: readonly ScriptedTool[]
-  /** Of the profile. */
-  readonly verifyWithinSeconds?: number
 }
 
 export async function startGovernedRun(choice: GovernedTools): Promise<GovernedRun> {
@@ -53,9 +51,7 @@ export async function startGovernedRun(choice: GovernedTools): Promise<GovernedR
   await connectUpstream(sallyport, { name, url: upstream.url, token: credential })
   const write = writes.map(({ tool }) => tool)
   await publishTools(sallyport, { name, read: [...granted, ...withheld], write })
-  const { verifyWithinSeconds } = choice
-  const settings = verifyWithinSeconds === undefined ? {} : { verifyWithinSeconds }
-  await grantTools(sallyport, { name, url: upstream.url, profile, read: granted, settings })
+  await grantTools(sallyport, { name, url: upstream.url, profile, read: granted })
   for (const { tool, mode, limits = {} } of writes) {
     const grant = { connection: name, tools: tool, mode, limits }
     await sallyport.api('profile.grant', { name: profile }, grant)
@@ -79,13 +75,11 @@ export async function startGovernedRun(choice: GovernedTools): Promise<GovernedR
   }
 }
 
-export interface RawAnswer {
-  readonly error?: { readonly code: number }
-  readonly result?: { readonly isError?: boolean; readonly content: readonly { text: string }[] }
-}
-
 /** A call as a guest may write it itself, without any client in between. */
-export async function callByName(server: GuestServer, tool: string): Promise<RawAnswer> {
+export async function callByName(
+  server: GuestServer,
+  tool: string,
+): Promise<{ error?: { code: number } }> {
   const answer = await fetch(server.endpoint, {
     method: 'POST',
     headers: {
@@ -111,5 +105,5 @@ export async function callByName(server: GuestServer, tool: string): Promise<Raw
       },
     }),
   })
-  return (await answer.json()) as RawAnswer
+  return (await answer.json()) as { error?: { code: number } }
 }

@@ -53,7 +53,7 @@ export const connectionSharing: readonly Requirement[] = [
   built(
     'CS-T4',
     'a refresh for one session changes nothing in another',
-    'tests/catalog/drift.test.ts › a new revision widens no running session; a session that is opened then has it',
+    'tests/system/drift.test.ts › publishing a new revision neither widens nor changes a running session; a new one has it',
   ),
   built(
     'CS-T5',
@@ -142,7 +142,7 @@ export const refresh: readonly Requirement[] = [
   built(
     'RF-2',
     'status, other connections and revocation go on during a fetch',
-    'tests/catalog/refresh.test.ts › while a listing is fetched, status, other connections and revocation go on',
+    'tests/system/refresh.test.ts › while a listing is fetched, status, other connections and revocation go on',
   ),
   built(
     'RF-3',
@@ -188,7 +188,7 @@ export const refresh: readonly Requirement[] = [
   built(
     'RF-11',
     'shutdown waits, and nothing is published after it',
-    'tests/catalog/refresh.test.ts › a shutdown during a fetch comes to its end, and nothing is published after it',
+    'tests/system/refresh.test.ts › a shutdown during a fetch comes to its end, and nothing is published after it',
   ),
   built(
     'RF-12',
@@ -204,7 +204,7 @@ export const refresh: readonly Requirement[] = [
   built(
     'RF-14',
     'one caller leaves while another waits',
-    'tests/catalog/refresh.test.ts › of two who wait for one listing, one may leave',
+    'tests/system/refresh.test.ts › of two who wait for one listing, one may leave',
   ),
   notApplicable(
     'RF-15',

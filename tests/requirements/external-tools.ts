@@ -127,8 +127,8 @@ export const externalTools: readonly Requirement[] = [
   built(
     'ET-33',
     'a server that drifts widens nothing',
-    'tests/catalog/drift.test.ts › a tool whose %s changed is refused, the others go on, and the difference is shown',
-    'tests/catalog/drift.test.ts › a new revision widens no running session; a session that is opened then has it',
+    'tests/system/drift.test.ts › a change of %s refuses the tool at once when each call must verify, and only that tool',
+    'tests/system/drift.test.ts › publishing a new revision neither widens nor changes a running session; a new one has it',
   ),
   built(
     'ET-34',
