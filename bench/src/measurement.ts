@@ -7,6 +7,9 @@ import { type Spread, spread } from './statistics.ts'
 export const targetNames = ['direct', 'sdk', 'sallyport'] as const
 export type TargetName = (typeof targetNames)[number]
 
+/** Above this share of the machine, somebody else is measured. */
+export const foreignLimit = 0.2
+
 export interface Case {
   readonly concurrency: number
   readonly payload: Payload

@@ -1,7 +1,7 @@
 /** The report of a run, as Markdown for people and JSON for machines. */
 import { cpus, totalmem } from 'node:os'
 import { type Goal, goals, type Machine, standingOf } from './goals.ts'
-import { type Case, type Measurements, nameOf, targetNames } from './measurement.ts'
+import { type Case, foreignLimit, type Measurements, nameOf, targetNames } from './measurement.ts'
 import type { Spread } from './statistics.ts'
 
 export function markdown(measurements: Measurements, machine: Machine): string {
@@ -12,6 +12,7 @@ export function markdown(measurements: Measurements, machine: Machine): string {
     `${describeMachine()} Medians of interleaved rounds with their range; ratios are taken within each round.`,
     'MCP 2026-07-28 over HTTP, keep-alive, every answer checked. Client, servers and upstream share the machine.',
     'Through Sallyport everything is on: authentication, policy, journal, signed intents, mutual TLS.',
+    describeDisturbance(measurements),
     '',
     ...goalTable(measurements, machine),
     ...[...cases.values()].flatMap((one) => caseTable(one, measurements)),
@@ -32,6 +33,13 @@ function describeMachine(): string {
   const processors = cpus()
   const gib = Math.round(totalmem() / 2 ** 30)
   return `${processors.length} × ${processors[0]?.model.trim()}, ${gib} GiB, Node ${process.version}.`
+}
+
+/** What was disturbed in spite of repetition says more about the machine than about the program. */
+function describeDisturbance({ all }: Measurements): string {
+  const disturbed = all.filter(({ result }) => result.foreign > foreignLimit).length
+  const share = `${foreignLimit * 100} %`
+  return `${disturbed} of ${all.length} runs were disturbed: other processes used over ${share} of the machine.`
 }
 
 function goalTable(measurements: Measurements, machine: Machine): string[] {

@@ -2,7 +2,13 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { LoadResult } from './load.ts'
-import { type Case, type Measurements, nameOf, type TargetName } from './measurement.ts'
+import {
+  type Case,
+  foreignLimit,
+  type Measurements,
+  nameOf,
+  type TargetName,
+} from './measurement.ts'
 import { runLoad } from './servers.ts'
 import { machineBusyMs } from './usage.ts'
 
@@ -23,8 +29,6 @@ export interface Plan {
   readonly measureMs: number
 }
 
-/** Above this share of the machine, somebody else is measured. */
-const foreignLimit = 0.2
 const tries = 3
 
 export async function runRounds(
