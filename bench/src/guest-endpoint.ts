@@ -51,6 +51,7 @@ function guest(port: () => number): RequestListener {
     sessions: { byTokenHash: async () => session },
     toolsets: { of: async () => toolset, callable: async () => toolset.tools },
     calls,
+    listening: async (_session, open) => open(),
     settings: () => ({ bodyLimitBytes: 2 ** 22, maxCallsPerSession: 999, requestsPerMinute: 1e9 }),
     macKey: randomBytes(32),
     hosts: () => {

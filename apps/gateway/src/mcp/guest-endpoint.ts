@@ -3,7 +3,7 @@
  * era.ts), written by hand on node:http because every call passes here. It authenticates and frames; it decides nothing.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Calls, SessionReads, Toolsets } from '@sallyport/core'
+import type { Calls, Session, SessionReads, Toolsets } from '@sallyport/core'
 import { type SessionId, toSallyportError } from '@sallyport/protocol'
 import { admit } from './admit.ts'
 import { refusalOf, refuseUnread } from './answer.ts'
@@ -20,6 +20,8 @@ export interface GuestEndpointOptions {
   readonly sessions: Pick<SessionReads, 'byTokenHash'>
   readonly toolsets: Toolsets
   readonly calls: Calls
+  /** Has to call `open`, at the latest when changes begin to be told to the session. */
+  readonly listening: (session: Session, open: () => void) => Promise<void>
   /** Asked for each request, so that a changed setting holds at once. */
   readonly settings: () => GuestLimits
   /** At least 32 bytes, the same on every gateway of a deployment and after a restart. */

@@ -13,6 +13,7 @@ export interface LegacyDeps {
   readonly ids: McpSessionIds
   readonly timing: Timing
   readonly isStillOpen: (session: Session) => Promise<boolean>
+  readonly listening: (session: Session, open: () => void) => Promise<void>
 }
 
 const unknownId: Refusal = {
@@ -38,12 +39,12 @@ export function checkMcpSession(
   return unknownId
 }
 
-export function serveLegacySession(
+export async function serveLegacySession(
   req: IncomingMessage,
   res: ServerResponse,
   admitted: Admitted,
-  { ids, timing, isStillOpen }: LegacyDeps,
-): void {
+  { ids, timing, isStillOpen, listening }: LegacyDeps,
+): Promise<void> {
   const problem = checkMcpSession(req, admitted, ids)
   const mcpSession = mcpSessionOf(req)
   const { traffic, session } = admitted
@@ -51,7 +52,10 @@ export function serveLegacySession(
     refuseUnread(req, res, problem, timing)
   } else if (req.method === 'GET') {
     const isOpen = () => isStillOpen(session)
-    openLegacyStream(req, res, { traffic, mcpSession, timing, isStillOpen: isOpen })
+    await listening(session, () => {
+      if (!res.closed)
+        openLegacyStream(req, res, { traffic, mcpSession, timing, isStillOpen: isOpen })
+    })
   } else {
     if (mcpSession !== undefined) traffic.endId(mcpSession)
     answerEmpty(res, 204)

@@ -22,6 +22,7 @@ export interface MethodDeps extends CallDeps {
   readonly list: ToolList
   /** Asks the store whether the session is still open. */
   readonly isStillOpen: (session: Session) => Promise<boolean>
+  readonly listening: (session: Session, open: () => void) => Promise<void>
 }
 
 const discoverTtlMs = 3_600_000
@@ -41,9 +42,7 @@ export async function dispatch(exchange: Exchange, deps: MethodDeps): Promise<vo
     case 'server/discover':
       return isModern ? discover(exchange) : unknownMethod(exchange)
     case 'subscriptions/listen':
-      return isModern
-        ? listen(exchange, () => deps.isStillOpen(exchange.session))
-        : unknownMethod(exchange)
+      return isModern ? openSubscription(exchange, deps) : unknownMethod(exchange)
     default:
       return unknownMethod(exchange)
   }
@@ -84,6 +83,13 @@ async function listTools(exchange: Exchange, { toolsets, list }: MethodDeps): Pr
   const next = page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }
   const rest = ownResult(exchange, { ...next, ...cache })
   answer(exchange, `{"tools":${page.tools}${rest === '{}' ? '' : ','}${rest.slice(1)}`)
+}
+
+function openSubscription(exchange: Exchange, deps: MethodDeps): Promise<void> {
+  const { session, res } = exchange
+  return deps.listening(session, () => {
+    if (!res.closed) listen(exchange, () => deps.isStillOpen(session))
+  })
 }
 
 function unknownMethod(exchange: Exchange): void {

@@ -118,6 +118,7 @@ export async function startScripted(script: Script = {}): Promise<ScriptedEndpoi
       },
     },
     toolsets: { of: async () => toolset, callable: async () => callable },
+    listening: async (_session, open) => open(),
     calls: {
       call: async (call) => {
         calls.push(call)

@@ -2,7 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
-import { createToolsets, SchemaCache, type Settings, type Toolsets } from '@sallyport/core'
+import {
+  createToolsets,
+  SchemaCache,
+  type Session,
+  type Settings,
+  type Toolsets,
+} from '@sallyport/core'
 import { type InstanceId, idSource, release, SallyportError } from '@sallyport/protocol'
 import { adminTokenFile, endpointFile } from '@sallyport/protocol/node'
 import type { ApiDeps } from '../api/api-deps.ts'
@@ -42,6 +48,7 @@ interface Parts {
   readonly metrics: Metrics
   readonly toolsets: Toolsets
   readonly workerSide: WorkerSide
+  readonly listening: (session: Session, open: () => void) => Promise<void>
 }
 
 const random = (size: number): Buffer => randomBytes(size)
@@ -84,7 +91,8 @@ async function compose(
   const observed = (): void => watch.look()
   const side = { foundations, doors, ids, instance, metrics, log, observed }
   const workerSide = createWorkerSide(options, side)
-  const parts = { ...side, options, startedAt, toolsets, workerSide }
+  const listening: Parts['listening'] = (session, open) => watch.begin(session, open)
+  const parts = { ...side, options, startedAt, toolsets, workerSide, listening }
   const endpoint = createEndpoint(parts)
   const watch = new ToolWatch(store, toolsets, endpoint)
   const handleControl = createControlApi(apiDeps(parts))
@@ -154,6 +162,7 @@ function createEndpoint({
   doors,
   toolsets,
   workerSide,
+  listening,
 }: Parts): GuestEndpoint {
   const { store, settings, sessionKey } = foundations
   const { host, publicUrl } = options
@@ -162,6 +171,7 @@ function createEndpoint({
     sessions: store.sessions,
     toolsets,
     calls: workerSide.path.desk,
+    listening,
     settings: () => guestLimits(settings),
     macKey: sessionKey,
     hosts: () => hosts,

@@ -1,4 +1,4 @@
-import type { Reads, Toolsets } from '@sallyport/core'
+import type { Reads, Session, Toolsets } from '@sallyport/core'
 import type { SessionId } from '@sallyport/protocol'
 import { expect, test } from 'vitest'
 import { ToolWatch } from './tool-watch.ts'
@@ -44,6 +44,18 @@ test('tells a session that listens when what it may call changes, and only then'
   state.callable = ['a', 'b']
   await look()
   expect(told).toEqual(['changed ses_1', 'changed ses_1'])
+})
+
+test('what changes between the opening of a stream and the first look is told', async () => {
+  const { state, told, watch, look } = openWatch()
+  const opened: string[] = []
+  await watch.begin({ id } as Session, () => opened.push('first'))
+  state.callable = ['a']
+  // Another stream of the session changes nothing of what the first is owed.
+  await watch.begin({ id } as Session, () => opened.push('second'))
+  await look()
+  expect(opened).toEqual(['first', 'second'])
+  expect(told).toEqual(['changed ses_1'])
 })
 
 test('ends the streams of a session that is not open any more', async () => {

@@ -2,7 +2,7 @@
  * Tells open streams that their list of tools changed, whatever changed it and through whichever gateway: it compares
  * what is callable now with what was callable before, for sessions that listen.
  */
-import type { Reads, Toolsets } from '@sallyport/core'
+import type { Reads, Session, Toolsets } from '@sallyport/core'
 import type { SessionId } from '@sallyport/protocol'
 
 interface Listening {
@@ -24,6 +24,17 @@ export class ToolWatch {
     this.#reads = reads
     this.#toolsets = toolsets
     this.#endpoint = endpoint
+  }
+
+  /**
+   * Opens a stream of the session such that changes from then on are told on it. Rejects when the store cannot be read;
+   * then nothing was opened.
+   */
+  async begin(session: Session, open: () => void): Promise<void> {
+    const now = await this.#callable(session)
+    // What a stream that is open already was told last stays what both are compared with.
+    if (!this.#known.has(session.id)) this.#known.set(session.id, now)
+    open()
   }
 
   /** Looks now; a look that is asked for during a look is made after it. Failures leave everything as it was. */
@@ -56,10 +67,14 @@ export class ToolWatch {
       this.#endpoint.sessionsEnded([id])
       return
     }
-    const tools = await this.#toolsets.callable(session, await this.#toolsets.of(session))
-    const now = tools.map(({ binding }) => binding.id).join(' ')
+    const now = await this.#callable(session)
     const before = this.#known.get(id)
     this.#known.set(id, now)
     if (before !== undefined && before !== now) this.#endpoint.toolsChanged([id])
+  }
+
+  async #callable(session: Session): Promise<string> {
+    const tools = await this.#toolsets.callable(session, await this.#toolsets.of(session))
+    return tools.map(({ binding }) => binding.id).join(' ')
   }
 }
