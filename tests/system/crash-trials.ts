@@ -86,7 +86,10 @@ async function strike({ sallyport, random }: Lane, kill: Kill): Promise<void> {
   if (kill === 'worker') {
     await killAndProveGone(worker)
     const next = async () => (await sallyport.api('status.show')).worker
-    await eventually(next, ({ state, pid }) => state === 'up' && pid !== worker, 20_000)
+    const isUp = eventually(next, ({ state, pid }) => state === 'up' && pid !== worker, 20_000)
+    await isUp.catch((cause) => {
+      throw new Error(`no worker\n${sallyport.output().slice(-5_000)}`, { cause })
+    })
     return
   }
   await sallyport.kill()
