@@ -1,6 +1,6 @@
 /** Every digest of the code base: SHA-256 over RFC 8785 canonical JSON, or over bytes exactly as they were sent. */
 import { hash } from 'node:crypto'
-import { canonicalJson } from './exact.ts'
+import { canonicalJson } from './canonical.ts'
 
 /** Stored beside digests; raised when the way they are made changes, so that old ones stay checkable. */
 export const digestVersion = 1

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonicalJson, type Inexact, parseExact } from './exact.ts'
+import { canonicalJson } from './canonical.ts'
+import { type Inexact, parseExact } from './exact.ts'
 
 /** The expected text of RFC 8785 for values written here in JSON, each made from the rule it is named after. */
 const vectors: readonly [rule: string, json: string, canonical: string][] = [
