@@ -14,8 +14,8 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
+import { canonicalJson } from './canonical.ts'
 import { SallyportError } from './errors.ts'
-import { canonicalJson } from './exact.ts'
 
 /** What the protected header binds a seal to. `scope` is `org`, `project:<name>` or `personal:<user id>`. */
 export interface SealPlace {
@@ -57,7 +57,11 @@ function deriveKey(secret: Buffer): Buffer {
 }
 
 /** RFC 7638 thumbprint, base64url. */
-export function thumbprint(jwk: VaultPublicKey['jwk']): string {
+export function thumbprint(jwk: {
+  readonly kty: string
+  readonly crv: string
+  readonly x: string
+}): string {
   return createHash('sha256')
     .update(canonicalJson({ crv: jwk.crv, kty: jwk.kty, x: jwk.x }))
     .digest('base64url')
