@@ -192,6 +192,11 @@ const named = (count: number) => Array.from({ length: count }, (_, i) => ({ name
 test.each([
   ['2,001 tools', named(2_001), 'too_many_tools'],
   [
+    'a schema with 200,000 members',
+    [{ name: 'a', inputSchema: { enum: Array(200_000).fill(1) } }],
+    'bad_schema',
+  ],
+  [
     '2 MiB in all',
     named(9).map((tool) => ({ ...tool, inputSchema: schemaOf(250_000) })),
     'upstream_too_large',

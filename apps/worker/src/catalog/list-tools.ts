@@ -58,8 +58,9 @@ async function allPages(channel: Channel, contact: Contact): Promise<unknown[]> 
     const raw = await fetchPage(channel, contact, cursor, listingLimits.bytes - bytes)
     const page = readPage(raw)
     bytes += raw.length
+    if (tools.length + page.tools.length > listingLimits.tools)
+      throw new SallyportError('too_many_tools')
     tools.push(...page.tools)
-    if (tools.length > listingLimits.tools) throw new SallyportError('too_many_tools')
     if (page.nextCursor === undefined) return tools
     cursor = page.nextCursor
   }

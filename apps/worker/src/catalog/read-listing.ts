@@ -74,7 +74,7 @@ function checkSchema(value: unknown): object {
 /** The caller has bounded the nesting of the whole, so this does not go deep. */
 function depthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
-  return 1 + Math.max(0, ...Object.values(value).map(depthOf))
+  return 1 + Object.values(value).reduce((most, inner) => Math.max(most, depthOf(inner)), 0)
 }
 
 function sizeOf(value: unknown): number {
