@@ -103,7 +103,8 @@ export class Worker implements LinkEvents {
 
   closed(link: GatewayLink): void {
     this.#links.delete(link)
-    if (link.instance !== undefined) this.#ownListeners.delete(link.instance)
+    const isGone = ![...this.#links].some(({ instance }) => instance === link.instance)
+    if (link.instance !== undefined && isGone) this.#ownListeners.delete(link.instance)
     this.#orders.disconnected(link)
     this.#parts.log.write('gateway_disconnected', { gateway: link.instance })
     if (this.#links.size === 0) this.#openWindow()

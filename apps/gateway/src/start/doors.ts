@@ -34,13 +34,20 @@ const refuseEarly: RequestListener = (_req, res) => {
   res.writeHead(503, { 'retry-after': '1', 'content-length': 0 }).end()
 }
 
-/** Our own listeners are never a destination, under any spelling of this machine. */
-export function destinationsBeside({ control, guest }: Doors, options: UpOptions): Destinations {
+/** Our own listeners are never a destination, under any spelling of this machine, nor what stands in front of them. */
+export function destinationsBeside(
+  { control, guest }: Doors,
+  options: Pick<UpOptions, 'host' | 'publicUrl' | 'localUpstreams'>,
+): Destinations {
   const ports = [control.port, guest.port]
   const isHere = ({ host }: Origin): boolean =>
     host === options.host || host === 'localhost' || host === '[::1]' || host.startsWith('127.')
+  const front = options.publicUrl === undefined ? undefined : new URL(options.publicUrl)
+  const frontPort = Number(front?.port || (front?.protocol === 'http:' ? 80 : 443))
+  const isFront = ({ host, port }: Origin): boolean =>
+    host === front?.hostname && port === frontPort
   return {
     localAllowed: options.localUpstreams,
-    isOwn: (origin) => isHere(origin) && ports.includes(origin.port),
+    isOwn: (origin) => (isHere(origin) && ports.includes(origin.port)) || isFront(origin),
   }
 }

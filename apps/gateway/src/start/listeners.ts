@@ -2,6 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { SallyportError } from '@sallyport/protocol'
 import { guestConnectionLimit, guestServerOptions } from '../mcp/timing.ts'
 import type { UpOptions } from './options.ts'
@@ -9,6 +10,8 @@ import type { UpOptions } from './options.ts'
 export interface Listener {
   readonly server: Server
   readonly port: number
+  /** Every address of this machine that it is reached at. */
+  readonly addresses: readonly string[]
   /** Without a path. */
   readonly url: string
   /** Stops accepting at once; resolves when open exchanges have ended or were cut after `ms`. */
@@ -34,14 +37,22 @@ export async function listen(
     })
     server.listen({ port, host: options.host, backlog: 1024 }, resolve)
   })
-  const bound = (server.address() as AddressInfo).port
+  const { port: bound, address } = server.address() as AddressInfo
   const host = options.host.includes(':') ? `[${options.host}]` : options.host
   return {
     server,
     port: bound,
+    addresses: addressesAt(address),
     url: `${options.tls ? 'https' : 'http'}://${host}:${bound}`,
     close: (ms) => close(server, ms),
   }
+}
+
+/** `0.0.0.0` and `::` stand for all there are. */
+function addressesAt(address: string): string[] {
+  if (address !== '0.0.0.0' && address !== '::') return [address]
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
+  return [address, ...all.map((one) => one.address)]
 }
 
 async function close(server: Server, ms: number): Promise<void> {

@@ -1,4 +1,5 @@
 /** The worker of this data folder, the link to it, and the way of a call over that link. */
+import type { Journal } from '@sallyport/core'
 import type { IdSource, InstanceId } from '@sallyport/protocol'
 import { release } from '@sallyport/protocol'
 import { type Hello, wireVersion } from '@sallyport/protocol/node'
@@ -26,6 +27,7 @@ export interface WorkerSide {
 
 export interface WorkerSideDeps {
   readonly foundations: Foundations
+  readonly journal: Journal
   readonly doors: Doors
   readonly ids: IdSource
   readonly instance: InstanceId
@@ -37,7 +39,7 @@ export interface WorkerSideDeps {
 const helloMs = 20_000
 
 export function createWorkerSide(options: UpOptions, deps: WorkerSideDeps): WorkerSide {
-  const { foundations, doors, ids, instance, metrics, log } = deps
+  const { foundations, journal, doors, ids, instance, metrics, log } = deps
   const { pki, store } = foundations
   const identity = {
     certificatePem: pki.gateway.certificatePem,
@@ -52,7 +54,9 @@ export function createWorkerSide(options: UpOptions, deps: WorkerSideDeps): Work
     instance,
     now: Date.now(),
     pid: process.pid,
-    ownListeners: [doors.control, doors.guest].map(({ port }) => ({ host: options.host, port })),
+    ownListeners: [doors.control, doors.guest].flatMap(({ addresses, port }) =>
+      addresses.map((host) => ({ host, port })),
+    ),
   })
   const common = { identity, clock: systemClock, hello, log }
   const supervisor = new WorkerSupervisor({
@@ -70,6 +74,7 @@ export function createWorkerSide(options: UpOptions, deps: WorkerSideDeps): Work
   const { observed } = deps
   const path = createCallPath({
     store,
+    journal,
     worker: link,
     ids,
     instance,
