@@ -1,5 +1,7 @@
 /** Does a name match a pattern of `*` (any text) and `?` (one character)? Linear in the name for each star. */
 export function matchesGlob(pattern: string, name: string): boolean {
+  // Most patterns are names, and many of them may be compared with many tools.
+  if (!/[*?]/.test(pattern)) return pattern === name
   const parts = [...pattern]
   const chars = [...name]
   let at = 0

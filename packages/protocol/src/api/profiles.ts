@@ -1,6 +1,6 @@
 /** Profiles and grants. */
 import { z } from 'zod'
-import { digest, id, json, time } from './parts.ts'
+import { digest, id, json, time, toolPattern } from './parts.ts'
 
 export const modes = ['read', 'write_with_approval', 'write_unattended'] as const
 export const isolationClasses = ['external', 'bubblewrap', 'microvm', 'none'] as const
@@ -23,7 +23,7 @@ export type ProfileSettings = z.infer<typeof profileSettings>
 export const grantLimits = z.object({
   schema: json.optional().describe('JSON Schema 2020-12 overlay'),
   fixed: z.record(z.string(), json).optional().describe('top-level arguments set by the grant'),
-  rate: z.object({ count: z.int().positive(), seconds: z.int().positive() }).optional(),
+  rate: z.strictObject({ count: z.int().positive(), seconds: z.int().positive() }).optional(),
   approvers: z
     .string()
     .regex(/^(?:owner|two|role:[a-z]+)$/)
@@ -57,7 +57,8 @@ export const profile = z.object({
 
 export const grantCreate = z.strictObject({
   connection: z.string().describe('name or id'),
-  tools: z.string().describe('glob over upstream names, expanded once'),
+  tools: toolPattern.describe('glob over upstream names, expanded once'),
   mode: z.enum(modes),
-  limits: grantLimits.default({}),
+  // What is not known would be a limit that nobody keeps.
+  limits: grantLimits.strict().default({}),
 })

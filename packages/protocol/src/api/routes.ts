@@ -7,7 +7,7 @@ import { catalog, catalogDiff } from './catalogs.ts'
 import { connection, connectionCreate, connectionEdit } from './connections.ts'
 import { execution, executionStates } from './executions.ts'
 import { check, setting, status } from './operation.ts'
-import { id, json, list } from './parts.ts'
+import { id, json, list, toolPattern } from './parts.ts'
 import { grant, grantCreate, profile, profileSettings } from './profiles.ts'
 import { session, sessionCreate, sessionCreated, sessionStates } from './sessions.ts'
 import { apiToken, type Role, roles, user } from './users.ts'
@@ -25,6 +25,13 @@ export interface Route {
 }
 
 const route = <const R extends Route>(r: R): R => r
+
+/** Names as many as a catalog has, and some patterns: each of those is compared with every tool. */
+const toolPatterns = z
+  .array(toolPattern)
+  .max(2000)
+  .refine((all) => all.filter((one) => /[*?]/.test(one)).length <= 100, 'too many patterns')
+  .default([])
 
 export const routes = {
   'status.show': route({
@@ -214,11 +221,11 @@ export const routes = {
     role: 'member',
     body: z.strictObject({
       version: z.int().optional(),
-      include: z.array(z.string()).default([]),
-      exclude: z.array(z.string()).default([]),
-      read: z.array(z.string()).default([]),
-      write: z.array(z.string()).default([]),
-      notes: z.record(z.string(), z.string()).default({}),
+      include: toolPatterns,
+      exclude: toolPatterns,
+      read: toolPatterns,
+      write: toolPatterns,
+      notes: z.record(z.string(), z.string().max(2000)).default({}),
     }),
     answer: catalog,
   }),
@@ -251,7 +258,10 @@ export const routes = {
     path: '/profiles',
     summary: 'Create a profile',
     role: 'admin',
-    body: z.strictObject({ name: z.string(), settings: profileSettings.partial().default({}) }),
+    body: z.strictObject({
+      name: z.string(),
+      settings: profileSettings.strict().partial().default({}),
+    }),
     answer: profile,
   }),
   'profile.show': route({
@@ -274,7 +284,7 @@ export const routes = {
     path: '/profiles/{name}/revoke',
     summary: 'Take grants back',
     role: 'member',
-    body: z.strictObject({ connection: z.string(), tools: z.string() }),
+    body: z.strictObject({ connection: z.string(), tools: toolPattern }),
     answer: list(grant),
   }),
 
