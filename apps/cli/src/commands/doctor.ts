@@ -41,8 +41,9 @@ function worstOfEach(checks: readonly Check[]): Check[] {
   const worst = new Map<string, Check>()
   for (const check of checks) {
     const known = worst.get(check.id)
-    if (!known || ranks.indexOf(check.state) >= ranks.indexOf(known.state))
-      worst.set(check.id, check)
+    if (known && ranks.indexOf(check.state) < ranks.indexOf(known.state)) continue
+    worst.delete(check.id)
+    worst.set(check.id, check)
   }
   return [...worst.values()]
 }
