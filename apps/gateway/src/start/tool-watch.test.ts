@@ -7,12 +7,18 @@ const id = 'ses_1' as SessionId
 
 function openWatch() {
   const told: string[] = []
-  const state = { callable: ['a', 'b'], session: 'open', watched: [id], fails: false }
+  const state = {
+    callable: ['a', 'b'],
+    session: 'open',
+    watched: [id],
+    fails: false,
+    unreadable: '',
+  }
   const reads = {
     sessions: {
-      get: async () => {
-        if (state.fails) throw new Error('the store is away')
-        return { id, state: state.session }
+      get: async (session: SessionId) => {
+        if (state.fails || session === state.unreadable) throw new Error('cannot be read')
+        return { id: session, state: state.session }
       },
     },
   } as unknown as Reads
@@ -84,6 +90,17 @@ test('a store that cannot be read changes nothing; the next look finds what chan
   await look()
   expect(told).toEqual([])
   state.fails = false
+  await look()
+  expect(told).toEqual(['changed ses_1'])
+})
+
+test('a session that cannot be read keeps no other from being told', async () => {
+  const { state, told, look } = openWatch()
+  const other = 'ses_2' as SessionId
+  state.watched = [other, id]
+  await look()
+  state.unreadable = other
+  state.callable = ['a']
   await look()
   expect(told).toEqual(['changed ses_1'])
 })

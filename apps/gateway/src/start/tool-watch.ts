@@ -43,22 +43,21 @@ export class ToolWatch {
       this.#again = true
       return
     }
-    this.#looking = this.#lookOnce()
-      .catch(() => {
-        // The store cannot be read: nothing is known to have changed, and the next look tries again.
-      })
-      .finally(() => {
-        this.#looking = undefined
-        if (!this.#again) return
-        this.#again = false
-        this.look()
-      })
+    this.#looking = this.#lookOnce().finally(() => {
+      this.#looking = undefined
+      if (!this.#again) return
+      this.#again = false
+      this.look()
+    })
   }
 
   async #lookOnce(): Promise<void> {
     const watched = new Set(this.#endpoint.watched())
     for (const id of this.#known.keys()) if (!watched.has(id)) this.#known.delete(id)
-    for (const id of watched) await this.#compare(id)
+    for (const id of watched)
+      await this.#compare(id).catch(() => {
+        // It cannot be read: nothing is known to have changed, and the next look tries again.
+      })
   }
 
   async #compare(id: SessionId): Promise<void> {
