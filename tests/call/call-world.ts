@@ -9,6 +9,7 @@ import {
   type CallRequest,
   type Execution,
   GroupCommit,
+  Journal,
   type Order,
   Recovery,
   type Session,
@@ -210,8 +211,9 @@ function gatewayOn(
   const suspected: Execution[] = []
   const gone = new Set<string>()
   const report = () => {}
+  const journal = new Journal({ store, ids, now, instance: gateway })
   const group: GroupCommit = new GroupCommit({
-    store,
+    journal,
     worker,
     ids,
     now,
@@ -226,6 +228,7 @@ function gatewayOn(
   const desk = new CallDesk({ group, reads: store, worker, ids, now, gateway, report })
   const recovery = new Recovery({
     store,
+    journal,
     worker,
     desk,
     gateway,

@@ -22,6 +22,7 @@ import type { ExecutionReads, ExecutionWrites } from './execution/execution-stor
 import type { Grant } from './grant/grant.ts'
 import type { GrantReads, GrantWrites } from './grant/grant-store.ts'
 import type { InstanceReads, InstanceWrites } from './instance/instance-store.ts'
+import type { JournalReads, JournalWrites } from './journal/journal-store.ts'
 import type { Profile } from './profile/profile.ts'
 import type { ProfileReads, ProfileWrites } from './profile/profile-store.ts'
 import type { Session } from './session/session.ts'
@@ -40,6 +41,7 @@ export interface Reads {
   readonly sessions: SessionReads
   readonly bindings: BindingReads
   readonly executions: ExecutionReads
+  readonly journal: JournalReads
   readonly instances: InstanceReads
   readonly settings: SettingReads
 }
@@ -77,6 +79,7 @@ export interface Tx extends Reads {
   readonly sessions: SessionWrites
   readonly bindings: BindingWrites
   readonly executions: ExecutionWrites
+  readonly journal: JournalWrites
   readonly instances: InstanceWrites
   readonly settings: SettingWrites
 
@@ -100,7 +103,7 @@ export interface Store extends Reads {
   /**
    * Runs `work` in one transaction and commits, or rolls back when it throws. `work` awaits nothing but the
    * transaction's own methods, and takes locks in the order connection, credential, catalog, profile, grant, session,
-   * execution (settled, then inserted). With `flush: 'wait'` (the default) the promise resolves when the commit survives
+   * execution (settled, then inserted), journal. With `flush: 'wait'` (the default) the promise resolves when the commit survives
    * a power cut; with `'later'` when it survives a crash of this process. A commit whose end is unclear throws
    * `store_unavailable`.
    */

@@ -18,6 +18,7 @@ const pinned: Record<string, readonly [http: number, rpc: number, retry: boolean
   schema_too_new: [503, -32603, false],
   migration_changed: [503, -32603, false],
   row_unreadable: [500, -32603, false],
+  journal_damaged: [500, -32603, false],
   worker_down: [503, -32603, true],
   bad_url: [400, -32602, false],
   bad_name: [400, -32602, false],

@@ -584,6 +584,7 @@ export const errors = {
   ),
   bad_file: entry(400, -32602, 'guest', false, 'The file does not hold what is needed.'),
   not_confirmed: entry(409, -32603, 'guest', false, 'This was not confirmed. Nothing was changed.'),
+  journal_damaged: entry(500, -32603, 'operator', false, 'The journal is not what was recorded.'),
   problems_found: entry(500, -32603, 'operator', false, 'The checks found problems.'),
 } as const satisfies Record<string, ErrorEntry>
 

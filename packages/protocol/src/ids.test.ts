@@ -31,6 +31,7 @@ test('every kind has the prefix that others store', () => {
     user: 'usr_',
     token: 'tok_',
     instance: 'ins_',
+    stream: 'str_',
   } as const
   for (const [kind, prefix] of Object.entries(kinds)) {
     const id = make(kind as keyof typeof kinds)

@@ -14,6 +14,7 @@ const prefixes = {
   user: 'usr',
   token: 'tok',
   instance: 'ins',
+  stream: 'str',
 } as const
 
 export type IdKind = keyof typeof prefixes
@@ -31,6 +32,7 @@ export type IntentId = Id<'intent'>
 export type UserId = Id<'user'>
 export type TokenId = Id<'token'>
 export type InstanceId = Id<'instance'>
+export type StreamId = Id<'stream'>
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const body = /^[0-9a-hjkmnp-tv-z]{26}$/

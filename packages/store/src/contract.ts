@@ -20,8 +20,14 @@ import {
   refusalsContract,
   writeKeyContract,
 } from './contract/executions-contract.ts'
+import {
+  journalCheckpointsContract,
+  journalPagesContract,
+  journalStreamsContract,
+} from './contract/journal-contract.ts'
 import { instancesContract, settingsContract } from './contract/operation-contract.ts'
 import {
+  executionSequencesContract,
   notesContract,
   outcomeRacesContract,
   outcomesContract,
@@ -68,9 +74,13 @@ const parts: readonly (readonly [string, (subject: GetSubject) => void])[] = [
   ['refused insertions', refusalsContract],
   ['identical writes', writeKeyContract],
   ['outcomes', outcomesContract],
+  ['sequences of executions', executionSequencesContract],
   ['outcomes at once', outcomeRacesContract],
   ['notes and rates', notesContract],
   ['ownership', ownershipContract],
+  ['pages of the journal', journalPagesContract],
+  ['streams of the journal', journalStreamsContract],
+  ['checkpoints', journalCheckpointsContract],
   ['instances', instancesContract],
   ['settings', settingsContract],
   ['transactions', transactionsContract],

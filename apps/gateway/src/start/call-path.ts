@@ -2,6 +2,7 @@
 import {
   CallDesk,
   GroupCommit,
+  type Journal,
   Recovery,
   type Store,
   sealDigests,
@@ -28,6 +29,7 @@ export interface CallPath {
 
 export interface CallPathDeps {
   readonly store: Store
+  readonly journal: Journal
   readonly worker: WorkerPort
   readonly ids: IdSource
   readonly instance: InstanceId
@@ -39,14 +41,14 @@ export interface CallPathDeps {
 }
 
 export function createCallPath(deps: CallPathDeps): CallPath {
-  const { store, worker, ids, instance, metrics, log } = deps
+  const { store, journal, worker, ids, instance, metrics, log } = deps
   const report = (error: unknown, where: string): void => {
     const { code, cause } = toSallyportError(error)
     log.error({ code, where, cause: String(cause) }, 'call path')
   }
   const now = Date.now
   const group = new GroupCommit({
-    store,
+    journal,
     worker,
     ids,
     now,
@@ -68,6 +70,7 @@ export function createCallPath(deps: CallPathDeps): CallPath {
   })
   const recovery = new Recovery({
     store,
+    journal,
     worker,
     desk,
     gateway: instance,

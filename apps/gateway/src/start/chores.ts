@@ -1,5 +1,6 @@
 /** What a running gateway does from time to time: its lease, recovery, sessions that are over, settings of others. */
 import {
+  type Checkpoints,
   endOverdueSessions,
   leaseMs,
   leaseRenewMs,
@@ -15,6 +16,7 @@ import type { ToolWatch } from './tool-watch.ts'
 export interface ChoresDeps {
   readonly store: Store
   readonly path: CallPath
+  readonly checkpoints: Checkpoints
   readonly settings: Settings
   readonly watch: ToolWatch
   readonly endpoint: GuestEndpoint
@@ -26,16 +28,19 @@ export interface ChoresDeps {
 const recoverEveryMs = 500
 const lookEveryMs = 1_000
 const sweepEveryMs = 5_000
+const checkpointEveryMs = 60_000
 
 /** Resolves once the lease is held and what earlier instances left was taken over. */
 export async function startChores(deps: ChoresDeps): Promise<{ stop(): Promise<void> }> {
-  const { store, path, settings, watch, endpoint, instance, startedAt, log } = deps
+  const { store, path, checkpoints, settings, watch, endpoint, instance, startedAt, log } = deps
   const lease = { id: instance, startedAt }
   if (store.engine === 'sqlite') await endEarlierLeases(store)
   await store.transact(async (tx) =>
     tx.instances.renew({ ...lease, leaseUntil: (await tx.now()) + leaseMs }),
   )
   await path.recovery.adopt()
+  // Also of what earlier instances appended and did not live to see in a checkpoint.
+  await checkpoints.write()
 
   const sweep = async (): Promise<void> => {
     await path.recovery.adopt()
@@ -51,6 +56,7 @@ export async function startChores(deps: ChoresDeps): Promise<{ stop(): Promise<v
     every(recoverEveryMs, 'recovery', log, () => path.recovery.round()),
     every(lookEveryMs, 'tools', log, async () => watch.look()),
     every(sweepEveryMs, 'sweep', log, sweep),
+    every(checkpointEveryMs, 'checkpoint', log, () => checkpoints.write()),
   ]
   return {
     stop: async () => {

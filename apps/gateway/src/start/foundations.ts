@@ -2,11 +2,12 @@
 import type { Settings, Store } from '@sallyport/core'
 import { loadSettings } from '@sallyport/core'
 import type { IdSource } from '@sallyport/protocol'
-import { adminTokenFile } from '@sallyport/protocol/node'
+import { adminTokenFile, type JournalSigner } from '@sallyport/protocol/node'
 import { lockDataFolder } from '@sallyport/store'
 import { type Pki, preparePki } from '../pki/prepare-pki.ts'
 import type { Log } from '../worker/log.ts'
 import { ensureAdministrator } from './administrator.ts'
+import { prepareJournalKey } from './journal-key.ts'
 import { legacySessionKey } from './mac-key.ts'
 import { openStore } from './open-store.ts'
 import type { UpOptions } from './options.ts'
@@ -18,6 +19,7 @@ export interface Foundations {
   readonly store: Store
   readonly settings: Settings
   readonly sessionKey: Buffer
+  readonly journalSigner: JournalSigner
 }
 
 export async function layFoundations(
@@ -29,10 +31,11 @@ export async function layFoundations(
   const lock = lockDataFolder(dataDir)
   undo.push(() => lock.release())
   const pki = preparePki(dataDir)
+  const journalSigner = prepareJournalKey(dataDir)
   const store = await openStore(options, onFatal)
   undo.push(() => store.close())
   await ensureAdministrator(store, adminTokenFile(dataDir), { ids, now: Date.now })
   if (options.isRestored) await endRestoredSessions(store, log)
   const sessionKey = await legacySessionKey(store, Date.now)
-  return { pki, store, settings: await loadSettings(store), sessionKey }
+  return { pki, store, settings: await loadSettings(store), sessionKey, journalSigner }
 }

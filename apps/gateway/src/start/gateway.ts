@@ -23,6 +23,7 @@ import { build } from './build.ts'
 import { startChores } from './chores.ts'
 import { type Doors, destinationsBeside, openDoors } from './doors.ts'
 import { type Foundations, layFoundations } from './foundations.ts'
+import { type OpenJournal, openJournal } from './open-journal.ts'
 import type { UpOptions } from './options.ts'
 import { ToolWatch } from './tool-watch.ts'
 import { Undo } from './undo.ts'
@@ -44,6 +45,8 @@ interface Parts {
   readonly instance: InstanceId
   readonly startedAt: number
   readonly foundations: Foundations
+  readonly journal: OpenJournal['journal']
+  readonly checkpoints: OpenJournal['checkpoints']
   readonly doors: Doors
   readonly metrics: Metrics
   readonly toolsets: Toolsets
@@ -84,12 +87,13 @@ async function compose(
   const instance = ids('instance')
   const startedAt = Date.now()
   const foundations = await layFoundations(options, { ids, log, onFatal, undo })
-  const { store, settings } = foundations
+  const { store, settings, journalSigner: signer } = foundations
+  const { journal, checkpoints } = await openJournal({ store, ids, instance, signer, log })
   const doors = await openDoors(options, undo)
   const metrics = createMetrics()
   const toolsets = createToolsets(store, new SchemaCache(), Date.now)
   const observed = (): void => watch.look()
-  const side = { foundations, doors, ids, instance, metrics, log, observed }
+  const side = { foundations, journal, checkpoints, doors, ids, instance, metrics, log, observed }
   const workerSide = createWorkerSide(options, side)
   const listening: Parts['listening'] = (session, open) => watch.begin(session, open)
   const parts = { ...side, options, startedAt, toolsets, workerSide, listening }
@@ -102,6 +106,7 @@ async function compose(
   const chores = await startChores({
     store,
     path,
+    checkpoints,
     settings,
     watch,
     endpoint,
@@ -134,7 +139,7 @@ async function compose(
 }
 
 async function stop(
-  { log, workerSide, doors, foundations, instance }: Parts,
+  { log, workerSide, doors, foundations, checkpoints, instance }: Parts,
   endpoint: GuestEndpoint,
   chores: { stop(): Promise<void> },
   undo: Undo,
@@ -150,6 +155,9 @@ async function stop(
   await answered
   await doors.guest.close(closeMs)
   await path.group.drained(recordMs)
+  await checkpoints.write().catch((error: unknown) => {
+    log.error({ error: String(error) }, 'no last checkpoint: the next start writes it')
+  })
   await foundations.store.transact((tx) => tx.instances.end(instance))
   await undo.run()
   log.info({}, 'stopped')

@@ -55,12 +55,14 @@ export async function passBarrier(
   const identical = candidates.flatMap(({ row }, at) =>
     inserted[at] === 'write' ? [refusedRow(row, 'identical_in_flight', deps.now())] : [],
   )
-  if (identical.length > 0) await tx.executions.insert(identical)
+  const recorded = identical.length > 0 ? await tx.executions.insert(identical) : []
   await touchSessions(tx, authority, group)
-  const refusedTwins = new Map(identical.map((row) => [row.id, row]))
+  const refusedTwins = new Map(
+    identical.map((row, at) => [row.id, recorded[at] === 'inserted' ? row : undefined]),
+  )
   const decisions = candidates.map(({ row }, at): BarrierDecision => {
-    if (inserted[at] === 'call') return { kind: 'duplicate' }
-    const final = refusedTwins.get(row.id) ?? row
+    const final = refusedTwins.has(row.id) ? refusedTwins.get(row.id) : row
+    if (inserted[at] === 'call' || !final) return { kind: 'duplicate' }
     return final.state === 'refused'
       ? { kind: 'refused', row: final, code: final.code ?? 'internal' }
       : { kind: 'passed', row: final }

@@ -295,6 +295,7 @@ export class CallDesk implements Calls {
       resultBytes: null,
       tookMs: null,
       notes: {},
+      sequence: 1,
     }
   }
 }

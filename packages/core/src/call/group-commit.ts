@@ -9,10 +9,13 @@ import {
   type SallyportError,
   toSallyportError,
 } from '@sallyport/protocol'
+import { batchOf } from '@sallyport/protocol/node'
 import type { Execution } from '../execution/execution.ts'
 import type { Settlement } from '../execution/execution-store.ts'
 import { type Instance, leaseMs } from '../instance/instance.ts'
-import type { Store, Tx } from '../store.ts'
+import { recordedEvent, settledEvent } from '../journal/events.ts'
+import type { Journal, PageDraft } from '../journal/journal.ts'
+import type { Tx } from '../store.ts'
 import { type Admitted, type BarrierDecision, type BarrierDeps, passBarrier } from './barrier.ts'
 import type { Order, SentBatch, WorkerPort } from './ports.ts'
 
@@ -39,7 +42,7 @@ interface Group {
 }
 
 export interface GroupCommitDeps extends Omit<BarrierDeps, 'worker'> {
-  readonly store: Store
+  readonly journal: Journal
   readonly worker: WorkerPort
   /** Rows that passed but whose commit is unclear: the worker was told to drop them, and must be asked. */
   readonly suspect: (rows: readonly Execution[]) => void
@@ -152,15 +155,15 @@ export class GroupCommit {
   }
 
   async #commit(group: Group): Promise<void> {
-    const { store, measure } = this.#deps
+    const { journal, measure } = this.#deps
     const isDurable =
       group.renewal !== undefined ||
       group.entries.some(({ admitted }) => admitted.request.tool.binding.access === 'write')
     const flushedByThis = isDurable ? this.#unflushed : []
     const batch: Batch = { decisions: [], orders: [], sent: undefined }
-    let moved: Set<Execution['id']>
+    let moved: boolean[]
     try {
-      moved = await store.transact((tx) => this.#statements(tx, group, batch), {
+      moved = await journal.transact((tx, page) => this.#statements(tx, page, group, batch), {
         flush: isDurable ? 'wait' : 'later',
       })
     } catch (thrown) {
@@ -175,11 +178,15 @@ export class GroupCommit {
     this.#told(group.settlements, moved, isDurable, flushedByThis)
   }
 
-  async #statements(tx: Tx, group: Group, batch: Batch): Promise<Set<Execution['id']>> {
-    const moved = await tx.executions.settle(group.settlements.map(({ settlement }) => settlement))
+  async #statements(tx: Tx, page: PageDraft, group: Group, batch: Batch): Promise<boolean[]> {
+    const moved = await settleAll(
+      tx,
+      page,
+      group.settlements.map(({ settlement }) => settlement),
+    )
     if (group.renewal)
       await tx.instances.renew({ ...group.renewal, leaseUntil: (await tx.now()) + leaseMs })
-    if (group.refusals.length > 0) await tx.executions.insert(group.refusals)
+    if (group.refusals.length > 0) await recordRefusals(tx, page, group.refusals)
     if (group.entries.length === 0) return moved
     const { worker } = this.#deps
     const { decisions, orders } = await passBarrier(
@@ -188,12 +195,15 @@ export class GroupCommit {
       { ...this.#deps, worker: () => worker.instance() },
     )
     batch.decisions = decisions
+    for (const decision of decisions)
+      if (decision.kind !== 'duplicate') page.note(recordedEvent(decision.row))
     if (orders.length === 0) return moved
     try {
       batch.sent = worker.send(orders)
       batch.orders = orders
+      page.batch = batchOf(orders.map(({ digest }) => digest))
     } catch (thrown) {
-      batch.decisions = await this.#notSent(tx, decisions, toSallyportError(thrown).code)
+      batch.decisions = await this.#notSent(tx, page, decisions, toSallyportError(thrown).code)
     }
     return moved
   }
@@ -201,11 +211,14 @@ export class GroupCommit {
   /** The worker went away between the look at it and the send: what had passed is proved not sent. */
   async #notSent(
     tx: Tx,
+    page: PageDraft,
     decisions: readonly BarrierDecision[],
     code: ErrorCode,
   ): Promise<BarrierDecision[]> {
     const finishedAt = this.#deps.now()
-    await tx.executions.settle(
+    await settleAll(
+      tx,
+      page,
       decisions.flatMap((decision) =>
         decision.kind === 'passed'
           ? [
@@ -229,14 +242,14 @@ export class GroupCommit {
 
   #told(
     settlements: readonly PendingSettlement[],
-    moved: ReadonlySet<Execution['id']>,
+    moved: readonly boolean[],
     isDurable: boolean,
     flushedByThis: readonly IntentId[],
   ): void {
     const flushed = new Set(flushedByThis)
     if (flushed.size > 0) this.#unflushed = this.#unflushed.filter((id) => !flushed.has(id))
-    for (const { settlement, intent, isWrite, done } of settlements) {
-      done(moved.has(settlement.id))
+    for (const [at, { intent, isWrite, done }] of settlements.entries()) {
+      done(moved[at] === true)
       if (intent === null) continue
       if (isWrite && !isDurable) this.#unflushed.push(intent)
       else flushed.add(intent)
@@ -280,6 +293,27 @@ export class GroupCommit {
       this.#schedule()
     }, retryMs)
   }
+}
+
+/** Which of them moved their row. */
+async function settleAll(
+  tx: Tx,
+  page: PageDraft,
+  settlements: readonly Settlement[],
+): Promise<boolean[]> {
+  const sequences = await tx.executions.settle(settlements)
+  return settlements.map((settlement, at) => {
+    const sequence = sequences[at]
+    if (sequence !== undefined) page.note(settledEvent(settlement, sequence))
+    return sequence !== undefined
+  })
+}
+
+/** Of a call id that is recorded already nothing is told. */
+async function recordRefusals(tx: Tx, page: PageDraft, rows: readonly Execution[]): Promise<void> {
+  const results = await tx.executions.insert(rows)
+  for (const [at, row] of rows.entries())
+    if (results[at] === 'inserted') page.note(recordedEvent(row))
 }
 
 function eachAlone({ entries, refusals, settlements }: Group): Group[] {

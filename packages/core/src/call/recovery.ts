@@ -5,6 +5,8 @@
  */
 import type { InstanceId, IntentId } from '@sallyport/protocol'
 import type { Execution } from '../execution/execution.ts'
+import { claimedEvent } from '../journal/events.ts'
+import type { Journal } from '../journal/journal.ts'
 import type { Store } from '../store.ts'
 import type { CallDesk } from './call-desk.ts'
 import type { Recovered, WorkerPort } from './ports.ts'
@@ -15,6 +17,7 @@ export const graceMs = 10_000
 
 export interface RecoveryDeps {
   readonly store: Store
+  readonly journal: Journal
   readonly worker: WorkerPort
   readonly desk: CallDesk
   readonly gateway: InstanceId
@@ -67,11 +70,17 @@ export class Recovery {
     for (const row of await store.executions.abandoned(await this.#databaseTime())) {
       if (row.gatewayInstance === gateway) continue
       if (row.workerInstance !== worker.instance() && !this.#isHopeless(row)) continue
-      const claimed = await store.transact((tx) =>
-        tx.executions.claim(row.id, row.gatewayInstance, gateway),
-      )
-      if (claimed) this.suspect([row])
+      if (await this.#claim(row)) this.suspect([row])
     }
+  }
+
+  #claim(row: Execution): Promise<boolean> {
+    const { journal, gateway, now } = this.#deps
+    return journal.transact(async (tx, page) => {
+      const sequence = await tx.executions.claim(row.id, row.gatewayInstance, gateway)
+      if (sequence !== undefined) page.note(claimedEvent(row, gateway, sequence, now()))
+      return sequence !== undefined
+    })
   }
 
   /** Leases are written by many clocks and judged by one. */

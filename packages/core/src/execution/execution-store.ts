@@ -17,6 +17,8 @@ export interface ExecutionFilter {
 
 export interface ExecutionReads {
   get(id: ExecutionId): Promise<Execution | undefined>
+  /** Those that exist, by id. */
+  getMany(ids: readonly ExecutionId[]): Promise<Execution[]>
   byCall(sessionId: SessionId, callId: string): Promise<Execution | undefined>
   /** Newest first. */
   list(filter: ExecutionFilter): Promise<Execution[]>
@@ -49,10 +51,16 @@ export interface ExecutionWrites extends ExecutionReads {
    * with its writeKey is dispatching or unknown, or is being recorded by another transaction right now.
    */
   insert(rows: readonly Execution[]): Promise<('inserted' | 'call' | 'write')[]>
-  /** Compare-and-swap each; the ids that moved. Throws TypeError for a move that the state machine does not have. */
-  settle(settlements: readonly Settlement[]): Promise<Set<ExecutionId>>
-  /** Hands a dispatching row to another instance; false when it is no longer `from`'s or not dispatching. */
-  claim(id: ExecutionId, from: InstanceId, to: InstanceId): Promise<boolean>
+  /**
+   * Compare-and-swap each, in the order given: the own sequence of the event that each one is, undefined where the row
+   * did not move. Throws TypeError for a move that the state machine does not have.
+   */
+  settle(settlements: readonly Settlement[]): Promise<(number | undefined)[]>
+  /**
+   * Hands a dispatching row to another instance: the own sequence of that event, or undefined when it is no longer
+   * `from`'s or not dispatching.
+   */
+  claim(id: ExecutionId, from: InstanceId, to: InstanceId): Promise<number | undefined>
   /** Merges notes whatever the state. */
   note(id: ExecutionId, notes: Readonly<Record<string, unknown>>): Promise<void>
   /** Rows of this session and grant that passed the barrier after `since`. */

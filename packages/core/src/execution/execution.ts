@@ -79,4 +79,6 @@ export interface Execution {
   readonly tookMs: number | null
   /** Server requests refused, violations, late evidence. */
   readonly notes: Readonly<Record<string, unknown>>
+  /** How many events the journal has of it, which is the own sequence of the newest; 0 from before there was a journal. */
+  readonly sequence: number
 }

@@ -18,6 +18,16 @@ export const executionStates = [
   'resolved',
 ] as const
 
+/** States without a way out. */
+export const finalStates = [
+  'refused',
+  'succeeded',
+  'tool_error',
+  'not_sent',
+  'lost',
+  'resolved',
+] as const satisfies readonly (typeof executionStates)[number][]
+
 export const execution = z.object({
   id: id('exe'),
   state: z.enum(executionStates),

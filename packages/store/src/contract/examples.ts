@@ -9,6 +9,8 @@ import type {
   Execution,
   Grant,
   Instance,
+  JournalPage,
+  JournalStream,
   Observation,
   Profile,
   Scope,
@@ -16,6 +18,7 @@ import type {
   User,
 } from '@sallyport/core'
 import { idSource, profileSettings } from '@sallyport/protocol'
+import { digestBytes } from '@sallyport/protocol/node'
 
 /** Every clock of the contract starts here. */
 export const start = 1_800_000_000_000
@@ -256,8 +259,25 @@ export function exampleExecution(given: Partial<Execution> = {}): Execution {
     resultBytes: null,
     tookMs: null,
     notes: {},
+    sequence: 1,
     ...given,
   }
+}
+
+export function exampleStream(given: Partial<JournalStream> = {}): JournalStream {
+  return {
+    id: newId('stream'),
+    instance: newId('instance'),
+    startedAt: start,
+    covered: 0,
+    endedAt: null,
+    ...given,
+  }
+}
+
+export function examplePage(given: Partial<JournalPage> = {}): JournalPage {
+  const text = `{"example":${++serial}}`
+  return { stream: newId('stream'), first: 1, last: 1, hash: digestBytes(text), text, ...given }
 }
 
 export function exampleInstance(given: Partial<Instance> = {}): Instance {

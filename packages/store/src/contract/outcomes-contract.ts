@@ -17,8 +17,8 @@ export function outcomesContract(subject: GetSubject): void {
     const row = exampleExecution({ code: 'outcome_unknown', notes: { a: 1, b: { c: 2 } } })
     await insertExecutions(store, row)
     const moved = await store.transact((tx) => tx.executions.settle([success(row.id)]))
-    expect(moved).toEqual(new Set([row.id]))
-    const settled = { ...row, state: 'succeeded', finishedAt: start + 9 }
+    expect(moved).toEqual([2])
+    const settled = { ...row, state: 'succeeded', finishedAt: start + 9, sequence: 2 }
     expect(await store.executions.get(row.id)).toEqual(settled)
   })
 
@@ -35,6 +35,7 @@ export function outcomesContract(subject: GetSubject): void {
       state: 'succeeded',
       finishedAt: start + 9,
       notes: { a: 1, b: { d: 3 }, e: null },
+      sequence: 2,
     })
   })
 
@@ -52,11 +53,28 @@ export function outcomesContract(subject: GetSubject): void {
         success(open.id, { state: 'tool_error' }),
       ]),
     )
-    expect(moved).toEqual(new Set([other.id, open.id]))
+    expect(moved).toEqual([2, undefined, undefined, 2, undefined])
     expect((await store.executions.get(done.id))?.state).toBe('succeeded')
     expect((await store.executions.get(open.id))?.state).toBe('succeeded')
     expect((await store.executions.get(other.id))?.code).toBe('outcome_unknown')
-    expect(await store.transact((tx) => tx.executions.settle([]))).toEqual(new Set())
+    expect(await store.transact((tx) => tx.executions.settle([]))).toEqual([])
+  })
+}
+
+export function executionSequencesContract(subject: GetSubject): void {
+  test('counts the events of an execution, whoever moves it, also within one group', async () => {
+    const { store, rival } = subject()
+    const row = exampleExecution({ gatewayInstance: newId('instance') })
+    await insertExecutions(store, row)
+    const taker = newId('instance')
+    const claim = (by: typeof store) =>
+      by.transact((tx) => tx.executions.claim(row.id, row.gatewayInstance, taker))
+    expect(await claim(rival)).toBe(2)
+    const unknown = success(row.id, { state: 'unknown', code: 'outcome_unknown' })
+    const resolved = success(row.id, { from: ['unknown'], state: 'resolved', code: null })
+    const moved = await store.transact((tx) => tx.executions.settle([unknown, unknown, resolved]))
+    expect(moved).toEqual([3, undefined, 4])
+    expect((await store.executions.get(row.id))?.sequence).toBe(4)
   })
 }
 
@@ -72,7 +90,7 @@ export function outcomeRacesContract(subject: GetSubject): void {
         ),
       ),
     )
-    const won = results.map((moved) => moved.size === 1)
+    const won = results.map(([sequence]) => sequence === 2)
     expect(won.filter(Boolean)).toHaveLength(1)
     expect((await store.executions.get(row.id))?.resultBytes).toBe(won.indexOf(true))
   })
@@ -184,9 +202,10 @@ export function ownershipContract(subject: GetSubject): void {
     const results = await Promise.all(
       takers.map((taker, i) => claim(i % 2 ? store : rival, row.id, taker)),
     )
-    expect(results.filter(Boolean)).toHaveLength(1)
-    const owner = takers[results.indexOf(true)]
-    expect((await store.executions.get(row.id))?.gatewayInstance).toBe(owner)
-    expect(await claim(store, settled.id, newId('instance'))).toBe(false)
+    expect(results.filter((sequence) => sequence !== undefined)).toEqual([2])
+    const owner = takers[results.indexOf(2)]
+    const claimed = { ...row, gatewayInstance: owner, sequence: 2 }
+    expect(await store.executions.get(row.id)).toEqual(claimed)
+    expect(await claim(store, settled.id, newId('instance'))).toBeUndefined()
   })
 }

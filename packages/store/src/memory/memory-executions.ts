@@ -26,6 +26,11 @@ export class MemoryExecutions implements ExecutionWrites {
     return this.#executions.get(id)
   }
 
+  async getMany(ids: readonly ExecutionId[]): Promise<Execution[]> {
+    const found = this.#executions.all().filter(({ id }) => ids.includes(id))
+    return sorted(found, ({ id }) => id)
+  }
+
   async byCall(sessionId: SessionId, callId: string): Promise<Execution | undefined> {
     return this.#executions
       .all()
@@ -79,24 +84,22 @@ export class MemoryExecutions implements ExecutionWrites {
     return 'inserted'
   }
 
-  async settle(settlements: readonly Settlement[]): Promise<Set<ExecutionId>> {
+  async settle(settlements: readonly Settlement[]): Promise<(number | undefined)[]> {
     mustBeMoves(settlements)
-    const moved = new Set<ExecutionId>()
-    for (const settlement of settlements) {
+    return settlements.map((settlement) => {
       const row = this.#executions.get(settlement.id)
       const after = row && settled(row, settlement)
-      if (!after) continue
-      this.#executions.put(after)
-      moved.add(after.id)
-    }
-    return moved
+      if (after) this.#executions.put(after)
+      return after?.sequence
+    })
   }
 
-  async claim(id: ExecutionId, from: InstanceId, to: InstanceId): Promise<boolean> {
+  async claim(id: ExecutionId, from: InstanceId, to: InstanceId): Promise<number | undefined> {
     const row = this.#executions.get(id)
-    if (row?.state !== 'dispatching' || row.gatewayInstance !== from) return false
-    this.#executions.put({ ...row, gatewayInstance: to })
-    return true
+    if (row?.state !== 'dispatching' || row.gatewayInstance !== from) return undefined
+    const sequence = row.sequence + 1
+    this.#executions.put({ ...row, gatewayInstance: to, sequence })
+    return sequence
   }
 
   async note(id: ExecutionId, notes: Readonly<Record<string, unknown>>): Promise<void> {

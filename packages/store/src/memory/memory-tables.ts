@@ -8,6 +8,10 @@ import type {
   Execution,
   Grant,
   Instance,
+  JournalCheckpoint,
+  JournalKey,
+  JournalStream,
+  KeptPage,
   Observation,
   Profile,
   Session,
@@ -38,6 +42,10 @@ export interface MemoryTables {
   readonly sessions: MemoryRows<Session>
   readonly bindings: MemoryRows<Binding>
   readonly executions: MemoryRows<Execution>
+  readonly journalStreams: MemoryRows<JournalStream>
+  readonly journalPages: MemoryRows<KeptPage>
+  readonly journalCheckpoints: MemoryRows<JournalCheckpoint>
+  readonly journalKeys: MemoryRows<JournalKey>
   readonly instances: MemoryRows<Instance>
   readonly settings: MemoryRows<Setting>
 }
@@ -65,6 +73,10 @@ export function committedTables(): CommittedTables {
     sessions: byId(tables.sessions),
     bindings: byId(tables.bindings),
     executions: byId(tables.executions),
+    journalStreams: byId(tables.journalStreams),
+    journalPages: by(tables.journalPages, (row) => String(row.position)),
+    journalCheckpoints: by(tables.journalCheckpoints, (row) => String(row.sequence)),
+    journalKeys: by(tables.journalKeys, (row) => row.kid),
     instances: byId(tables.instances),
     settings: by(tables.settings, (row) => row.name),
   }

@@ -9,6 +9,7 @@ import { MemoryCredentials } from './memory-credentials.ts'
 import { MemoryExecutions } from './memory-executions.ts'
 import { MemoryGrants } from './memory-grants.ts'
 import { MemoryInstances } from './memory-instances.ts'
+import { MemoryJournal } from './memory-journal.ts'
 import { MemoryProfiles } from './memory-profiles.ts'
 import { MemorySessions } from './memory-sessions.ts'
 import { MemorySettings } from './memory-settings.ts'
@@ -86,6 +87,7 @@ function nouns(rows: MemoryTables) {
     sessions: new MemorySessions(rows),
     bindings: new MemoryBindings(rows),
     executions: new MemoryExecutions(rows),
+    journal: new MemoryJournal(rows),
     instances: new MemoryInstances(rows),
     settings: new MemorySettings(rows),
   }

@@ -13,9 +13,11 @@ const applied = (migration: Migration) => ({
 test('is what was released', () => {
   expect(sqliteMigrations.map(checksum)).toEqual([
     'sha256:1082bb5bea9953b5831b9877e9b694cf9a834aef6b7bbbdb31c56e9c42cff23d',
+    'sha256:0f774940fc23ffbab9a99285bb7ec1b2ada5c8acbc8cec08111efa0775e7fd63',
   ])
   expect(postgresMigrations.map(checksum)).toEqual([
     'sha256:1a7ffcec165999b97b4c353605223bb489953d7d529f0900c9d3614a0105c65e',
+    'sha256:51f7356be3d91480fbe2e4f908fe3986a4d3cad61762820bd9957046b4bf051a',
   ])
 })
 

@@ -72,6 +72,10 @@ export class PostgresTx implements SqlWriter {
     await this.rows(holdKey, [key])
   }
 
+  async holdTable(name: string): Promise<void> {
+    await this.#do(() => this.sendText(`LOCK TABLE ${name} IN SHARE MODE`))
+  }
+
   /**
    * Whoever inserts a key holds its lock until the commit is seen, so that inserting never waits for another's row, and
    * two groups with the same keys in different orders cannot wait for each other.

@@ -6,7 +6,15 @@ import { table } from './table.ts'
 
 export type Outcome = Pick<
   Execution,
-  'id' | 'state' | 'code' | 'finishedAt' | 'resultDigest' | 'resultBytes' | 'tookMs' | 'notes'
+  | 'id'
+  | 'state'
+  | 'code'
+  | 'finishedAt'
+  | 'resultDigest'
+  | 'resultBytes'
+  | 'tookMs'
+  | 'notes'
+  | 'sequence'
 >
 
 export const outcomes = table<Outcome>('executions', {
@@ -18,6 +26,7 @@ export const outcomes = table<Outcome>('executions', {
   resultBytes: orNull(integer()),
   tookMs: orNull(real()),
   notes: object(),
+  sequence: integer(),
 })
 
 /** Throws TypeError for a move that the state machine does not have. */
@@ -42,6 +51,7 @@ export function settled<Row extends Outcome>(row: Row, settlement: Settlement): 
     resultBytes: settlement.resultBytes ?? row.resultBytes,
     tookMs: settlement.tookMs ?? row.tookMs,
     notes: settlement.notes ? { ...row.notes, ...settlement.notes } : row.notes,
+    sequence: row.sequence + 1,
   }
 }
 

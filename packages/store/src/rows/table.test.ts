@@ -121,6 +121,6 @@ test('keeps executions in this form', () => {
     'id session_id owner_id call_id state code field connection_id connection_name tool mode ' +
       'access binding_id binding_hash grant_id arguments_digest digest_version write_key intent_id ' +
       'intent_digest gateway_instance worker_instance not_after intent_issued_at arrived_at ' +
-      'barrier_at finished_at result_digest result_bytes took_ms notes',
+      'barrier_at finished_at result_digest result_bytes took_ms notes sequence',
   )
 })

@@ -10,6 +10,10 @@ import {
   type Execution,
   type Grant,
   type Instance,
+  type JournalCheckpoint,
+  type JournalKey,
+  type JournalStream,
+  type KeptPage,
   type Observation,
   type Profile,
   type Session,
@@ -244,6 +248,38 @@ export const executions = table<Execution>('executions', {
   resultBytes: orNull(integer()),
   tookMs: orNull(real()),
   notes: object(),
+  sequence: integer(),
+})
+
+export const journalStreams = table<JournalStream>('journal_streams', {
+  id: text(),
+  instance: text(),
+  startedAt: integer(),
+  covered: integer(),
+  endedAt: orNull(integer()),
+})
+
+/** The database gives each its position. */
+export const journalPages = table<KeptPage>('journal_pages', {
+  position: integer(),
+  stream: text(),
+  first: integer(),
+  last: integer(),
+  hash: text(),
+  text: text(),
+})
+
+export const journalCheckpoints = table<JournalCheckpoint>('journal_checkpoints', {
+  sequence: integer(),
+  at: integer(),
+  position: integer(),
+  jws: text(),
+})
+
+export const journalKeys = table<JournalKey>('journal_keys', {
+  kid: text(),
+  jwk: object(),
+  at: integer(),
 })
 
 export const instances = table<Instance>('instances', {

@@ -34,6 +34,8 @@ export interface SqlWriter extends SqlReader {
   updateAll(update: Update, rows: readonly (readonly Scalar[])[]): Promise<number>
   /** Serializes transactions on a word. Waits; ends with the transaction. */
   holdKey(key: string): Promise<void>
+  /** Waits for transactions that wrote into the table, and lets none write until this one ends. */
+  holdTable(name: string): Promise<void>
   /** Takes the right to insert rows of these write keys, without waiting; leaves out what another one holds or has. */
   freeWriteKeys(keys: readonly string[]): Promise<ReadonlySet<string>>
 }

@@ -29,6 +29,7 @@ const isDispatching = `${indexed} AND state = 'dispatching'`
 const isUnfinished = `${indexed} AND state IN (${unfinishedStates.map((state) => `'${state}'`).join(', ')})`
 
 const byId = select(executions, 'WHERE id = $1')
+const byIds = select(executions, 'WHERE id = ANY($1) ORDER BY id')
 const byCall = select(executions, 'WHERE session_id = $1 AND call_id = $2')
 const leased = 'SELECT 1 FROM instances WHERE instances.id = gateway_instance AND lease_until > $1'
 const abandoned = select(
@@ -48,7 +49,7 @@ const sameCalls = `SELECT session_id, call_id, id FROM executions
   WHERE session_id = ANY($1) AND call_id = ANY($2)`
 const outcomeUpdate: Update = { ...outcomes, keys: 1 }
 const outcomesForChange = select(outcomes, 'WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE')
-const claim = `UPDATE executions SET gateway_instance = $3
+const claim = `UPDATE executions SET gateway_instance = $3, sequence = sequence + 1
   WHERE id = $1 AND gateway_instance = $2 AND state = 'dispatching'`
 const countPassed = `SELECT count(*) FROM executions
   WHERE session_id = $1 AND grant_id = $2 AND barrier_at > $3`
@@ -62,6 +63,10 @@ export class SqlExecutionReads implements ExecutionReads {
 
   get(id: ExecutionId): Promise<Execution | undefined> {
     return readOne(this.#db, executions, byId, [id])
+  }
+
+  getMany(ids: readonly ExecutionId[]): Promise<Execution[]> {
+    return readAll(this.#db, executions, byIds, [ids])
   }
 
   byCall(sessionId: SessionId, callId: string): Promise<Execution | undefined> {
@@ -136,24 +141,26 @@ export class SqlExecutionWrites extends SqlExecutionReads implements ExecutionWr
     })
   }
 
-  async settle(settlements: readonly Settlement[]): Promise<Set<ExecutionId>> {
+  async settle(settlements: readonly Settlement[]): Promise<(number | undefined)[]> {
     mustBeMoves(settlements)
     const rows = await this.#forChange(settlements.map((settlement) => settlement.id))
     const moved = new Set<ExecutionId>()
-    for (const settlement of settlements) {
+    const sequences = settlements.map((settlement) => {
       const row = rows.get(settlement.id)
       const after = row && settled(row, settlement)
-      if (!after) continue
+      if (!after) return undefined
       rows.set(after.id, after)
       moved.add(after.id)
-    }
+      return after.sequence
+    })
     const written = [...moved].map((id) => outcomes.keep(rows.get(id) as Outcome))
     await this.#tx.updateAll(outcomeUpdate, written)
-    return moved
+    return sequences
   }
 
-  async claim(id: ExecutionId, from: InstanceId, to: InstanceId): Promise<boolean> {
-    return (await this.#tx.run(claim, [id, from, to])) === 1
+  async claim(id: ExecutionId, from: InstanceId, to: InstanceId): Promise<number | undefined> {
+    if ((await this.#tx.run(claim, [id, from, to])) === 0) return undefined
+    return (await this.get(id))?.sequence
   }
 
   async note(id: ExecutionId, notes: Readonly<Record<string, unknown>>): Promise<void> {

@@ -8,6 +8,7 @@ import { SqlCredentialReads, SqlCredentialWrites } from './sql-credentials.ts'
 import { SqlExecutionReads, SqlExecutionWrites } from './sql-executions.ts'
 import { SqlGrantReads, SqlGrantWrites } from './sql-grants.ts'
 import { SqlInstanceReads, SqlInstanceWrites } from './sql-instances.ts'
+import { SqlJournalReads, SqlJournalWrites } from './sql-journal.ts'
 import { SqlProfileReads, SqlProfileWrites } from './sql-profiles.ts'
 import { SqlSessionReads, SqlSessionWrites } from './sql-sessions.ts'
 import { SqlSettingReads, SqlSettingWrites } from './sql-settings.ts'
@@ -24,6 +25,7 @@ export function sqlReads(db: SqlReader): Reads {
     sessions: new SqlSessionReads(db),
     bindings: new SqlBindingReads(db),
     executions: new SqlExecutionReads(db),
+    journal: new SqlJournalReads(db),
     instances: new SqlInstanceReads(db),
     settings: new SqlSettingReads(db),
   }
@@ -47,6 +49,7 @@ export function sqlTx(tx: SqlWriter, locks: TxLocks): Tx {
     sessions: new SqlSessionWrites(tx),
     bindings: new SqlBindingWrites(tx),
     executions: new SqlExecutionWrites(tx),
+    journal: new SqlJournalWrites(tx),
     instances: new SqlInstanceWrites(tx),
     settings: new SqlSettingWrites(tx),
     now: () => locks.now(),

@@ -94,6 +94,8 @@ export class SqliteTx implements SqlWriter, TxLocks {
 
   async holdKey(): Promise<void> {}
 
+  async holdTable(): Promise<void> {}
+
   async freeWriteKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
     return new Set(keys)
   }

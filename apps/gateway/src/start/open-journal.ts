@@ -1,0 +1,33 @@
+/** The journal of this gateway, and who writes its checkpoints. */
+import { Checkpoints, Journal, type Store } from '@sallyport/core'
+import { type IdSource, type InstanceId, toSallyportError } from '@sallyport/protocol'
+import type { JournalSigner } from '@sallyport/protocol/node'
+import type { Log } from '../worker/log.ts'
+
+export interface OpenJournal {
+  readonly journal: Journal
+  readonly checkpoints: Checkpoints
+}
+
+export interface OpenJournalDeps {
+  readonly store: Store
+  readonly ids: IdSource
+  readonly instance: InstanceId
+  readonly signer: JournalSigner
+  readonly log: Log
+}
+
+/** Records the public key first: a checkpoint is never there without the key that checks it. */
+export async function openJournal(deps: OpenJournalDeps): Promise<OpenJournal> {
+  const { store, ids, instance, signer, log } = deps
+  const now = Date.now
+  await store.transact((tx) => tx.journal.addKey({ kid: signer.kid, jwk: signer.jwk, at: now() }))
+  const committed = (events: number): void => checkpoints.noteEvents(events)
+  const journal = new Journal({ store, ids, now, instance, committed })
+  const report = (error: unknown, where: string): void => {
+    const { code, cause } = toSallyportError(error)
+    log.error({ where, code, cause: String(cause) }, 'journal')
+  }
+  const checkpoints = new Checkpoints({ store, journal, signer, instance, now, report })
+  return { journal, checkpoints }
+}

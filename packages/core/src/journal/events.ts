@@ -1,0 +1,51 @@
+/** Events from rows and outcomes: by value, so that they stand whatever becomes of the rows. */
+import type { InstanceId } from '@sallyport/protocol'
+import type { JournalEvent } from '@sallyport/protocol/node'
+import type { Execution } from '../execution/execution.ts'
+import type { Settlement } from '../execution/execution-store.ts'
+
+/** The first event of an execution: it was recorded in this state. */
+export function recordedEvent(row: Execution): JournalEvent {
+  return {
+    kind: row.state,
+    at: row.barrierAt ?? row.finishedAt ?? row.arrivedAt,
+    execution: row.id,
+    sequence: row.sequence,
+    sessionId: row.sessionId,
+    ownerId: row.ownerId,
+    callId: row.callId,
+    connectionId: row.connectionId,
+    connectionName: row.connectionName,
+    tool: row.tool,
+    mode: row.mode,
+    bindingHash: row.bindingHash,
+    argumentsDigest: row.argumentsDigest,
+    intentId: row.intentId ?? undefined,
+    intentDigest: row.intentDigest ?? undefined,
+    code: row.code ?? undefined,
+  }
+}
+
+export function settledEvent(settlement: Settlement, sequence: number): JournalEvent {
+  const { id, state, code, finishedAt, resultDigest, resultBytes, notes } = settlement
+  return {
+    kind: state,
+    at: finishedAt,
+    execution: id,
+    sequence,
+    code,
+    resultDigest,
+    resultBytes,
+    notes: notes && Object.keys(notes).length > 0 ? notes : undefined,
+  }
+}
+
+/** Another gateway took over what was dispatching. */
+export function claimedEvent(
+  { id }: Pick<Execution, 'id'>,
+  by: InstanceId,
+  sequence: number,
+  at: number,
+): JournalEvent {
+  return { kind: 'claimed', at, execution: id, sequence, gatewayInstance: by }
+}

@@ -1,0 +1,150 @@
+/**
+ * The journal: hash-chained streams of what was decided. What one transaction tells is one page, appended in that
+ * transaction, so that neither is there without the other. A stream is used by one transaction at a time: those that
+ * overlap have streams of their own, and none waits for a lock.
+ */
+
+import type { IdSource, InstanceId, StreamId } from '@sallyport/protocol'
+import type { Digest, JournalEvent, JournalHead } from '@sallyport/protocol/node'
+import { composePage } from '@sallyport/protocol/node'
+import type { Store, Tx } from '../store.ts'
+import type { JournalPage } from './journal-store.ts'
+
+/** The page of one transaction, until it is written. */
+export class PageDraft {
+  readonly events: JournalEvent[] = []
+  /** Names the signed batch whose intents this transaction lets go. */
+  batch: Digest | undefined
+
+  note(event: JournalEvent): void {
+    this.events.push(event)
+  }
+}
+
+interface Stream {
+  readonly id: StreamId
+  /** Of its newest committed page; undefined before the first. */
+  head: Head | undefined
+  /** Sequence up to which a checkpoint has listed it. */
+  listed: number
+}
+
+interface Appended {
+  readonly stream: Stream
+  readonly page: JournalPage
+}
+
+interface Head {
+  readonly sequence: number
+  readonly hash: Digest
+}
+
+export interface JournalDeps {
+  readonly store: Store
+  readonly ids: IdSource
+  readonly now: () => number
+  readonly instance: InstanceId
+  /** Told how many events were committed. */
+  readonly committed?: (events: number) => void
+}
+
+export class Journal {
+  readonly #deps: JournalDeps
+  readonly #streams = new Set<Stream>()
+  readonly #idle: Stream[] = []
+  /** Streams after a commit whose end is unclear: what they end with is known to the database only. */
+  readonly #unclear = new Set<StreamId>()
+
+  constructor(deps: JournalDeps) {
+    this.#deps = deps
+  }
+
+  /** As `Store.transact`; what `work` notes is appended as one page, when it notes anything. */
+  async transact<T>(
+    work: (tx: Tx, page: PageDraft) => Promise<T>,
+    options?: { readonly flush?: 'wait' | 'later' },
+  ): Promise<T> {
+    const appended: Appended[] = []
+    try {
+      const result = await this.#deps.store.transact(async (tx) => {
+        const draft = new PageDraft()
+        const worked = await work(tx, draft)
+        if (draft.events.length > 0) appended.push(await this.#append(tx, draft))
+        return worked
+      }, options)
+      for (const one of appended) this.#committed(one)
+      return result
+    } catch (thrown) {
+      for (const { stream } of appended) this.#retire(stream)
+      throw thrown
+    }
+  }
+
+  /** Heads of its streams that no checkpoint has listed, and streams whose head must be read. */
+  unlisted(): { readonly heads: readonly JournalHead[]; readonly unclear: readonly StreamId[] } {
+    const heads: JournalHead[] = []
+    for (const { id, head, listed } of this.#streams)
+      if (head && head.sequence > listed) heads.push({ stream: id, ...head })
+    return { heads, unclear: [...this.#unclear] }
+  }
+
+  /** A checkpoint with these heads was committed. */
+  listed(heads: readonly JournalHead[]): void {
+    const sequences = new Map(heads.map(({ stream, sequence }) => [stream, sequence]))
+    for (const stream of this.#streams)
+      stream.listed = Math.max(stream.listed, sequences.get(stream.id) ?? 0)
+  }
+
+  #begin(): Stream {
+    const stream: Stream = { id: this.#deps.ids('stream'), head: undefined, listed: 0 }
+    this.#streams.add(stream)
+    return stream
+  }
+
+  #compose({ id, head }: Stream, { events, batch }: PageDraft): JournalPage {
+    const { now, instance } = this.#deps
+    const first = (head?.sequence ?? 0) + 1
+    const previous = head?.hash ?? null
+    const content = {
+      v: 1,
+      stream: id,
+      first,
+      previous,
+      instance,
+      at: now(),
+      batch,
+      events,
+    } as const
+    return { stream: id, first, last: first + events.length - 1, ...composePage(content) }
+  }
+
+  /** When it fails, the transaction is surely rolled back, and the stream stands where it stood. */
+  async #append(tx: Tx, draft: PageDraft): Promise<Appended> {
+    const stream = this.#idle.pop() ?? this.#begin()
+    try {
+      const page = this.#compose(stream, draft)
+      const { instance, now } = this.#deps
+      if (!stream.head) {
+        const startedAt = now()
+        await tx.journal.begin({ id: stream.id, instance, startedAt, covered: 0, endedAt: null })
+      }
+      await tx.journal.append(page)
+      return { stream, page }
+    } catch (thrown) {
+      this.#idle.push(stream)
+      throw thrown
+    }
+  }
+
+  #committed({ stream, page }: Appended): void {
+    stream.head = { sequence: page.last, hash: page.hash }
+    this.#idle.push(stream)
+    this.#deps.committed?.(page.last - page.first + 1)
+  }
+
+  /** The page may be there or not: rather than to guess, the next page begins another stream. */
+  #retire(stream: Stream): void {
+    this.#streams.delete(stream)
+    this.#unclear.add(stream.id)
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * A page: the events that one transaction appended to a stream, as JSON text. The text names the hash of the page before
+ * it, and is hashed byte for byte as it stands; nobody has to write it again to check it.
+ */
+import { z } from 'zod'
+import { type Digest, digestBytes } from '../digest.ts'
+import { batchPayload } from '../worker-wire.ts'
+import { type JournalEvent, journalEvent } from './event.ts'
+
+export interface PageContent {
+  readonly v: 1
+  readonly stream: string
+  /** Sequence of its first event in the stream; those that follow count up. */
+  readonly first: number
+  /** Null in the first page of a stream. */
+  readonly previous: Digest | null
+  /** The gateway that appends to the stream. */
+  readonly instance: string
+  /** ms since 1970, that gateway's clock. */
+  readonly at: number
+  /**
+   * Names the signed batch of intents that left in this transaction: digest over the intent digests of its `dispatching`
+   * events, in their order.
+   */
+  readonly batch?: Digest | undefined
+  readonly events: readonly JournalEvent[]
+}
+
+export interface PageText {
+  readonly text: string
+  readonly hash: Digest
+}
+
+export function composePage(content: PageContent): PageText {
+  const { v, stream, first, previous, instance, at, batch, events } = content
+  const text = JSON.stringify({ v, stream, first, previous, instance, at, batch, events })
+  return { text, hash: digestBytes(text) }
+}
+
+export function batchOf(intentDigests: readonly string[]): Digest {
+  return digestBytes(batchPayload(intentDigests as readonly Digest[]))
+}
+
+const page = z.strictObject({
+  v: z.literal(1),
+  stream: z.string(),
+  first: z.int().positive(),
+  previous: z.string().nullable(),
+  instance: z.string(),
+  at: z.int(),
+  batch: z.string().optional(),
+  events: z.array(journalEvent).min(1),
+})
+export type ReadPage = z.infer<typeof page>
+
+/** Undefined for what `composePage` never makes. */
+export function readPage(value: unknown): ReadPage | undefined {
+  return page.safeParse(value).data
+}
