@@ -19,7 +19,7 @@ export interface Lane {
 }
 
 /** What is killed: while it serves, once more while it starts, the worker alone, both. */
-type Kill = 'gateway' | 'start' | 'worker' | 'both'
+export type Kill = 'gateway' | 'start' | 'worker' | 'both'
 
 interface Call {
   readonly tool: 'look' | 'store'
