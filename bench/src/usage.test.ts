@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { machineBusyMs, usageOf } from './usage.ts'
 
-const burn = `const end = Date.now() + 300; while (Date.now() < end); console.log(1); setInterval(() => {}, 1000)`
+/** Of CPU time, so that a busy machine changes nothing. */
+const burn = `while (process.cpuUsage().user < 300_000); console.log(1); setInterval(() => {}, 1000)`
 
 test('a tree is told apart from a tree below it, and the sum is the whole', async () => {
   const parent = `require('child_process').spawn(process.execPath, ['-e', process.env.BURN], { stdio: 'inherit' }).pid`
