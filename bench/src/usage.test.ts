@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { machineBusyMs, usageOf } from './usage.ts'
 
 /** Of CPU time, so that a busy machine changes nothing. */
-const burn = `while (process.cpuUsage().user < 300_000); console.log(1); setInterval(() => {}, 1000)`
+const burn = `const spent = ({ user, system }) => user + system; while (spent(process.cpuUsage()) < 300_000); console.log(1); setInterval(() => {}, 1000)`
 
 test('a tree is told apart from a tree below it, and the sum is the whole', async () => {
   const parent = `require('child_process').spawn(process.execPath, ['-e', process.env.BURN], { stdio: 'inherit' }).pid`
