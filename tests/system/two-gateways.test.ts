@@ -14,6 +14,7 @@ import { type RunningPostgres, startPostgres } from '../postgres/start-postgres.
 import { defaultTools, startUpstream } from '../upstreams/scripted-upstream.ts'
 import { type CountedUpstream, startCountedUpstream } from './counted-upstream.ts'
 import { eventually } from './eventually.ts'
+import { openStream } from './guest-stream.ts'
 import { argumentsDigest, rowOf, rowsOf, untilSettled } from './journal.ts'
 import { type CallAnswer, type Era, RawGuest } from './raw-guest.ts'
 
@@ -224,6 +225,21 @@ test('drift that one observes is seen by the other', async () => {
   } finally {
     await drifting.close()
   }
+})
+
+test('guests that listen at one hear of what the other changes', async () => {
+  const { name, session } = await share('heard')
+  const { id, token } = session
+  const streams = []
+  for (const era of ['modern', 'legacy'] as const)
+    streams.push(await openStream({ endpoint: `${second.guestUrl}/mcp/${name}`, token, era }))
+  await first.api('connection.disable', { name })
+  for (const stream of streams) await stream.told(1, 5_000)
+  await first.api('connection.enable', { name })
+  for (const stream of streams) await stream.told(2, 5_000)
+  await first.api('session.end', { id })
+  for (const stream of streams) await stream.ended(5_000)
+  expect(streams.map(({ changes }) => changes)).toEqual([2, 2])
 })
 
 test('one that stops and starts again does not touch calls of the other', async () => {
