@@ -109,6 +109,7 @@ export async function startApi(given?: Store): Promise<ApiWorld> {
     metrics: createMetrics(),
     self: { release, build: 'test', instance: 'ins_gateway', startedAt: 0 },
     inFlight: { settleSession: async () => {} },
+    checkpoints: { write: async () => {}, newest: null },
     settings: await loadSettings(world.store),
     toolsets: noToolsets,
     destinations: { localAllowed: true, isOwn: (origin) => origin.port === port },

@@ -1,6 +1,7 @@
 /** The tree of commands, and how one of them runs and ends. */
 import { release } from '@sallyport/protocol'
 import { Command, CommanderError } from 'commander'
+import { addAuditCommands } from './commands/audit.ts'
 import { addCatalogCommands } from './commands/catalog.ts'
 import { addConfigCommand } from './commands/config.ts'
 import { addConnectionCommands } from './commands/connection.ts'
@@ -57,6 +58,7 @@ export function buildProgram(words: readonly string[], world: World): Command {
   addProfileCommands(program, world)
   addSessionCommands(program, world)
   addExecutionCommands(program, world)
+  addAuditCommands(program, world)
   addConfigCommand(program, world)
   return program
 }

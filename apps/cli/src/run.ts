@@ -10,7 +10,10 @@ import { type Style, styleFor } from './print/style.ts'
 import { secretReader } from './secret-file.ts'
 import type { World } from './world.ts'
 
-/** `json` is the API's answer; `text` is for people. A `failure` is told after what was printed. */
+/**
+ * `json` is the API's answer, undefined when the command printed what there is; `text` is for people. A `failure` is told
+ * after what was printed.
+ */
 export interface Outcome {
   readonly json: unknown
   readonly text: string
@@ -42,7 +45,7 @@ export function perform<A extends unknown[]>(
     const { json } = args.at(-2) as { json?: true }
     const run = openRun(world, json === true)
     const outcome = await handler(run, ...(args.slice(0, -1) as A))
-    const output = json ? asciiJson(outcome.json) : outcome.text
+    const output = json && outcome.json !== undefined ? asciiJson(outcome.json) : outcome.text
     if (output !== '') world.stdout.write(`${output}\n`)
     if (outcome.failure) throw outcome.failure
   }

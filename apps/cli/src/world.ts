@@ -3,6 +3,9 @@ import type { Readable } from 'node:stream'
 
 export interface Output {
   write(text: string): unknown
+  /** Whoever has written much waits for `drain` when it is so. */
+  readonly writableNeedDrain?: boolean
+  once?(event: 'drain' | 'close', listener: () => void): unknown
   readonly isTTY?: boolean
   readonly columns?: number
 }

@@ -2,6 +2,7 @@
  * The words every process shares: ids, the error table, names and URL rules, exact JSON, the control API, MCP's words.
  * Pure: no I/O and nothing of Node, so that a page can use it too.
  */
+export * from './api/audit.ts'
 export * from './api/catalogs.ts'
 export * from './api/connections.ts'
 export * from './api/executions.ts'

@@ -296,6 +296,12 @@ export const sampleAnswers: { [N in RouteName]: Answer<N> } = {
   'session.end': { ...session, state: 'ended', endReason: 'asked' },
   'execution.list': { items: [execution] },
   'execution.show': execution,
+  'audit.export': {
+    lines: ['{"journal":{"v":1,"at":1796040000000,"from":null}}', '{"end":{"checkpoint":null}}'],
+    next: null,
+    resume: '0.0',
+  },
+  'audit.executions': { items: [] },
   'pause.set': {
     ...status,
     paused: { writesOnly: true, note: 'moving', by: 'ada', at },

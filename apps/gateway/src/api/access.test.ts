@@ -33,6 +33,8 @@ const adminOnly = Object.entries(routes)
 
 test('these routes are for administrators alone', () => {
   expect(adminOnly.sort()).toEqual([
+    'audit.executions',
+    'audit.export',
     'doctor.run',
     'pause.clear',
     'pause.set',

@@ -1,4 +1,4 @@
-import type { Deps, Destinations, InFlight, Settings, Toolsets } from '@sallyport/core'
+import type { Checkpoints, Deps, Destinations, InFlight, Settings, Toolsets } from '@sallyport/core'
 import type { Listener } from '../http/allowed-hosts.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Log } from '../worker/log.ts'
@@ -10,6 +10,7 @@ export interface ApiDeps extends Deps, ProbeDeps {
   readonly now: () => number
   readonly log: Pick<Log, 'info' | 'error'>
   readonly inFlight: InFlight
+  readonly checkpoints: Pick<Checkpoints, 'write' | 'newest'>
   readonly settings: Settings
   readonly toolsets: Toolsets
   readonly destinations: Destinations

@@ -2,6 +2,7 @@
 import type { Actor, User } from '@sallyport/core'
 import type { Answer, ParsedBody, ParsedQuery, RouteName, routes } from '@sallyport/protocol'
 import type { ApiDeps } from './api-deps.ts'
+import { auditHandlers } from './audit.ts'
 import { catalogHandlers } from './catalogs.ts'
 import { connectionHandlers } from './connections.ts'
 import { doctorHandlers } from './doctor.ts'
@@ -42,6 +43,7 @@ export function createHandlers(deps: ApiDeps): Handlers {
     ...profileHandlers(deps),
     ...sessionHandlers(deps),
     ...executionHandlers(deps),
+    ...auditHandlers(deps),
     ...settingHandlers(deps),
   }
 }

@@ -213,6 +213,7 @@ function apiDeps(parts: Parts): ApiDeps {
     metrics,
     toolsets,
     inFlight: parts.workerSide.path.desk,
+    checkpoints: parts.checkpoints,
     worker: parts.workerSide.admin,
     destinations: destinationsBeside(doors, options),
     guestUrl: () => doors.guest.url,

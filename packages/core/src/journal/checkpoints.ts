@@ -95,10 +95,7 @@ export class Checkpoints {
     const [sequence, at] = [(before?.sequence ?? 0) + 1, now()]
     const position = await tx.journal.lastPosition()
     const previous = before ? digestBytes(before.jws) : null
-    const jws = signCheckpoint(
-      { v: 1, sequence, previous, at, position, heads: [...heads] },
-      signer,
-    )
+    const jws = signCheckpoint({ v: 1, sequence, previous, at, position, heads }, signer)
     await tx.journal.addCheckpoint({ sequence, at, position, jws })
     await tx.journal.cover(heads)
     return sequence

@@ -21,7 +21,7 @@ export interface ExportDeps {
 }
 
 export interface ExportPart {
-  readonly lines: readonly string[]
+  readonly lines: string[]
   /** Where the next part begins; null after the last. */
   readonly next: string | null
   /** After the last part: where a later run goes on from here. */

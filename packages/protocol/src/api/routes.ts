@@ -3,6 +3,7 @@
  * and other clients call it, the OpenAPI document is generated from it. Lists answer `{items}`, each with `id` and `state`.
  */
 import { z } from 'zod'
+import { auditedExecution, auditNext, auditPart, auditResume } from './audit.ts'
 import { catalog, catalogDiff } from './catalogs.ts'
 import { connection, connectionCreate, connectionEdit } from './connections.ts'
 import { execution, executionStates } from './executions.ts'
@@ -337,6 +338,28 @@ export const routes = {
     summary: 'One execution',
     role: 'member',
     answer: execution,
+  }),
+
+  'audit.export': route({
+    method: 'GET',
+    path: '/audit/export',
+    summary:
+      'The journal as lines, part by part; or from a time on, or from where another export ended',
+    role: 'admin',
+    query: z.object({
+      since: z.iso.datetime({ offset: true }).optional(),
+      next: auditNext.optional(),
+      resume: auditResume.optional(),
+    }),
+    answer: auditPart,
+  }),
+  'audit.executions': route({
+    method: 'POST',
+    path: '/audit/executions',
+    summary: 'What the rows of executions say, to be compared with the journal',
+    role: 'admin',
+    body: z.strictObject({ ids: z.array(z.string()).max(500) }),
+    answer: list(auditedExecution),
   }),
 
   'pause.set': route({

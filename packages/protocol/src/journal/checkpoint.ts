@@ -39,7 +39,9 @@ const checkpoint = z.strictObject({
   position: z.int().nonnegative(),
   heads: z.array(head),
 })
-export type CheckpointContent = Readonly<z.infer<typeof checkpoint>>
+export type CheckpointContent = Readonly<
+  Omit<z.infer<typeof checkpoint>, 'heads'> & { heads: readonly JournalHead[] }
+>
 
 export function signCheckpoint(content: CheckpointContent, signer: JournalSigner): string {
   return signJws(JSON.stringify(content), signer.kid, signer.privateKey)

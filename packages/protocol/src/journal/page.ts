@@ -33,8 +33,17 @@ export interface PageText {
 
 export function composePage(content: PageContent): PageText {
   const { v, stream, first, previous, instance, at, batch, events } = content
-  const text = JSON.stringify({ v, stream, first, previous, instance, at, batch, events })
+  const text = inAscii(JSON.stringify({ v, stream, first, previous, instance, at, batch, events }))
   return { text, hash: digestBytes(text) }
+}
+
+/** Names of tools may be in any script, or in characters that a terminal acts on: an export shows neither. */
+function inAscii(json: string): string {
+  if (Buffer.byteLength(json) === json.length) return json
+  return json.replace(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 export function batchOf(intentDigests: readonly string[]): Digest {
