@@ -57,6 +57,8 @@ interface Ready {
   readonly pid: number
 }
 
+/** As the launcher has them. */
+const memoryFlags = ['--max-semi-space-size=16']
 const readyWithinMs = 30_000
 const stopWithinMs = 30_000
 const main = fileURLToPath(new URL('../../apps/gateway/src/main.ts', import.meta.url))
@@ -115,7 +117,7 @@ class RunningSallyport implements Sallyport {
     const local = this.#options.localUpstreams === false ? [] : ['--allow-local-upstreams']
     const fixed = ['--json', '--data', this.dataDir, '--port', '0', '--guest-port', '0', ...local]
     const program = this.#options.program ?? main
-    const child = spawn(process.execPath, [program, 'up', ...fixed, ...args], {
+    const child = spawn(process.execPath, [...memoryFlags, program, 'up', ...fixed, ...args], {
       env: { PATH: process.env['PATH'] ?? '', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

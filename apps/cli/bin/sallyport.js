@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=16
 // Goes on under the pinned Node where this one is too old, so it is plain JavaScript that Node 18 can read.
 import { spawn } from 'node:child_process'
 import * as nodeModule from 'node:module'
@@ -7,6 +7,8 @@ import { isAbsolute, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const needed = 24
+// As above. Left alone, V8's space for young objects grows under load to two thirds of a gateway's memory, and gains nothing.
+const memoryFlags = ['--max-semi-space-size=16']
 const args = process.argv.slice(2)
 
 if (Number(process.versions.node.split('.')[0]) >= needed) await runHere()
@@ -47,7 +49,7 @@ function refuse() {
 
 /** The ipc channel tells the child that this process is gone, also after kill -9. */
 function runUnder(node) {
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...args], {
+  const child = spawn(node, [...memoryFlags, fileURLToPath(import.meta.url), ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   })
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP']
