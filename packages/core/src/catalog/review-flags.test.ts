@@ -149,6 +149,19 @@ test('long text costs time in proportion', () => {
     flagsOf({ description: piece.repeat(250_000 / piece.length) }, ['some_tool'])
 }, 5000)
 
+test('many flags below long names cost no more than what they show', () => {
+  const hidden = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`m${n}`, '\u200b']))
+  const schema = Array.from({ length: 20 }).reduce(
+    (inner: object) => ({ ['p'.repeat(10_000)]: inner }),
+    hidden,
+  )
+  const started = performance.now()
+  const flags = flagsOf({ inputSchema: schema }, [])
+  expect(performance.now() - started).toBeLessThan(1_000)
+  expect(flags).toHaveLength(50)
+  expect(flags[0]?.where).toHaveLength(200)
+})
+
 test('the tools of real servers have no flags', () => {
   const file = new URL('../schema/real-tools.fixture.json', import.meta.url)
   for (const { tools } of JSON.parse(readFileSync(file, 'utf8'))) {

@@ -57,6 +57,16 @@ function* textsOf(value: unknown, steps: readonly string[]): Generator<Text> {
   }
 }
 
+/** As much of a pointer as a flag shows: the names on the way may be long, and the flags many. */
+function placeOf(steps: readonly string[]): string {
+  let place = ''
+  for (const step of steps) {
+    if (place.length >= textLimit) break
+    place += toPointer([step.slice(0, textLimit)])
+  }
+  return place
+}
+
 function flag(kind: string, where: string, text: string): Flag {
   const shown = (raw: string): string => escapeText(raw.slice(0, textLimit)).slice(0, textLimit)
   return { kind, where: shown(where), text: shown(text) }
@@ -68,7 +78,7 @@ function invisible({ steps, text }: Text): Flag[] {
   const hidden = [...plain].findIndex((char) => escapeText(char) !== char)
   if (hidden < 0) return []
   return [
-    flag('invisible_text', toPointer(steps), [...plain].slice(Math.max(hidden - 20, 0)).join('')),
+    flag('invisible_text', placeOf(steps), [...plain].slice(Math.max(hidden - 20, 0)).join('')),
   ]
 }
 
@@ -83,7 +93,7 @@ const orders = [
 
 function instruction({ steps, text }: Text): Flag[] {
   const found = orders.map((order) => order.exec(text)?.[0]).find((order) => order !== undefined)
-  return found === undefined ? [] : [flag('instruction_to_model', toPointer(steps), found)]
+  return found === undefined ? [] : [flag('instruction_to_model', placeOf(steps), found)]
 }
 
 const paths =
@@ -91,7 +101,7 @@ const paths =
 
 function secretPath({ steps, text }: Text): Flag[] {
   const found = paths.exec(text)
-  return found ? [flag('file_path', toPointer(steps), found[0])] : []
+  return found ? [flag('file_path', placeOf(steps), found[0])] : []
 }
 
 /** A name that is no ordinary word: to speak of it is to speak of the tool. */
@@ -105,7 +115,7 @@ function mentions({ steps, text, isKey }: Text, strangers: ReadonlySet<string>):
   const words = text.match(/[\p{L}\p{N}_./:-]+/gu) ?? []
   const named = new Set(words.map((word) => word.replace(/[./:-]+$/, '')))
   const found = [...named].filter((word) => strangers.has(word))
-  return found.map((word) => flag('mentions_tool', toPointer(steps), word))
+  return found.map((word) => flag('mentions_tool', placeOf(steps), word))
 }
 
 const secretWords =
@@ -113,5 +123,5 @@ const secretWords =
 
 function secretField({ steps, text, isKey }: Text): Flag[] {
   const isField = isKey && steps[0] === 'inputSchema' && steps.at(-2) === 'properties'
-  return isField && secretWords.test(text) ? [flag('asks_for_secret', toPointer(steps), text)] : []
+  return isField && secretWords.test(text) ? [flag('asks_for_secret', placeOf(steps), text)] : []
 }

@@ -440,3 +440,27 @@ test('compiled schemas leave nothing behind', () => {
   for (let n = 1; n < 50; n++) compileRoot(schema(n), 'catalog')
   expect(root.check({ a: '0' })).toBeUndefined()
 })
+
+const members = (count: number, value: unknown) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, value]))
+const below = (inner: object, keyword: string) => {
+  const long = 'p'.repeat(10_000)
+  return Array.from({ length: 10 }).reduce((schema) => ({ [keyword]: { [long]: schema } }), inner)
+}
+
+test.each([
+  ['many properties below long names', below({ properties: members(1_000, {}) }, 'properties')],
+  ['many words below long names', below({ properties: members(1_000, {}) }, 'x')],
+  ['very many properties', { properties: members(2_000, {}) }],
+  ['a list of 15,000 names', { dependentRequired: { a: Object.keys(members(15_000, 0)) } }],
+] as const)('%s would be compiled to much more than they say, and are refused', (_what, schema) => {
+  const started = performance.now()
+  expect(() => compileRoot(schema, 'catalog')).toThrow(badAt(''))
+  expect(performance.now() - started).toBeLessThan(1_000)
+})
+
+test('what is only long, or only much, is compiled', () => {
+  expect(accepts({ properties: { ['p'.repeat(100_000)]: { type: 'string' } } }, {})).toBe(true)
+  expect(accepts({ properties: members(1_500, {}) }, {})).toBe(true)
+  expect(accepts({ properties: { a: { enum: Object.keys(members(15_000, 0)) } } }, {})).toBe(true)
+})

@@ -15,6 +15,9 @@ export interface Document {
 }
 
 const schemaByteLimit = 256 * 1024
+const placeLimit = 2_000
+/** Characters that ajv writes for a schema, roughly. The largest of real servers come to some ten thousand. */
+const codeLimit = 1_000_000
 
 export function badSchema(field: string, cause?: unknown): SallyportError {
   return new SallyportError('bad_schema', { field, cause })
@@ -27,6 +30,7 @@ export function readSchema(schema: unknown, kind: RootKind): Document {
   const dialect = dialectOf(root)
   if (!dialect || (kind === 'overlay' && dialect !== '2020-12')) throw badSchema('/$schema')
   const places = allSchemas(root)
+  if (places.length > placeLimit || codeOf(root, 100) > codeLimit) throw badSchema('')
   for (const { schema, steps } of places)
     if (schema.$schema !== undefined && dialectOf(schema) !== dialect)
       throw badSchema(toPointer([...steps, '$schema']))
@@ -56,6 +60,20 @@ function copyOf(schema: unknown): SchemaObject {
   }
   if (Buffer.byteLength(text) > schemaByteLimit) throw badSchema('')
   return JSON.parse(text)
+}
+
+/**
+ * Everything it says, each as long as the way to it: whatever is compiled names its place, so that a few long names
+ * above many short ones make a hundred thousand times their size. The depth was checked.
+ */
+function codeOf(value: unknown, way: number): number {
+  if (typeof value !== 'object' || value === null) return way
+  let sum = way
+  for (const [name, inner] of Object.entries(value)) {
+    const isList = Array.isArray(inner)
+    sum += isList && name === 'enum' ? way : codeOf(inner, way + name.length + 1)
+  }
+  return sum
 }
 
 function checkReferences(root: SchemaObject, places: readonly Place[]): void {
