@@ -33,7 +33,7 @@ function openWatch() {
   })
   const look = async () => {
     watch.look()
-    await new Promise((resolve) => setImmediate(resolve))
+    for (const _ of [id, ...state.watched]) await new Promise((resolve) => setImmediate(resolve))
   }
   return { state, told, watch, look }
 }
@@ -113,4 +113,17 @@ test('a look asked for during a look is made after it', async () => {
   watch.look()
   await new Promise((resolve) => setTimeout(resolve, 5))
   expect(told).toEqual(['changed ses_1'])
+})
+
+test('other work has its turn between two sessions', async () => {
+  const { state, told, watch } = openWatch()
+  state.session = 'closing'
+  state.watched = ['ses_1', 'ses_2', 'ses_3'] as SessionId[]
+  watch.look()
+  const seen: number[] = []
+  while (told.length < 3) {
+    await new Promise((resolve) => setImmediate(resolve))
+    seen.push(told.length)
+  }
+  expect(seen).toEqual([1, 2, 3])
 })

@@ -54,10 +54,15 @@ export class ToolWatch {
   async #lookOnce(): Promise<void> {
     const watched = new Set(this.#endpoint.watched())
     for (const id of this.#known.keys()) if (!watched.has(id)) this.#known.delete(id)
-    for (const id of watched)
+    let isFirst = true
+    for (const id of watched) {
+      // The embedded database answers without a pause; there may be very many sessions.
+      if (!isFirst) await new Promise((resolve) => setImmediate(resolve))
+      isFirst = false
       await this.#compare(id).catch(() => {
         // It cannot be read: nothing is known to have changed, and the next look tries again.
       })
+    }
   }
 
   async #compare(id: SessionId): Promise<void> {

@@ -170,7 +170,12 @@ async function readAuthority(reads: Reads, refs: AuthorityRefs, now: number): Pr
     credentials: await all(refs.credentials, (id) => reads.credentials.get(id)),
     catalogs: await all(refs.catalogs, (id) => reads.catalogs.get(id)),
     profiles: await all(refs.profiles, (id) => reads.profiles.get(id)),
-    grants: await all(refs.grants, (id) => reads.grants.get(id)),
+    // All that stand in one question: there are as many as tools, and a list is asked for often.
+    grants: new Map(
+      (await all(refs.profiles, (id) => reads.grants.ofProfile(id)))
+        .values()
+        .flatMap((grants) => grants.map((grant) => [grant.id, grant] as const)),
+    ),
     sessions: await all(refs.sessions, (id) => reads.sessions.get(id)),
     pause: undefined,
     busy: new Set(),
