@@ -1,14 +1,23 @@
 /**
  * What the barrier's transaction costs in the embedded store: `npx node scripts/measure-store.ts`. Prints microseconds for
- * each call, alone and in groups, with and without waiting for the flush. Absolute times: compare runs of one machine.
+ * each call, alone and in groups, with and without waiting for the flush, and what the journal adds to it. Absolute
+ * times: compare runs of one machine.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AuthorityRefs, Execution, Settlement } from '@sallyport/core'
+import {
+  type AuthorityRefs,
+  type Execution,
+  Journal,
+  type PageDraft,
+  type Settlement,
+} from '@sallyport/core'
 import { idSource } from '@sallyport/protocol'
+import { batchOf } from '@sallyport/protocol/node'
 import { openSqliteStore } from '@sallyport/store'
+import { recordedEvent, settledEvent } from '../packages/core/src/journal/events.ts'
 import {
   exampleCatalog,
   exampleConnection,
@@ -25,6 +34,7 @@ const onFatal = (error: unknown) => {
   throw error
 }
 const store = await openSqliteStore({ file: join(folder, 'data.db'), now: Date.now, onFatal })
+const journal = new Journal({ store, ids, now: Date.now, instance: ids('instance') })
 const session = exampleSession()
 const refs = await authority()
 
@@ -75,31 +85,56 @@ interface Run {
   readonly callIds: 'by time' | 'random'
 }
 
-/** Each transaction settles the calls of the one before it and lets the next group through, as the gateway does. */
+interface Cost {
+  readonly wall: number
+  readonly cpu: number
+}
+
+function note(page: PageDraft, before: readonly Execution[], calls: readonly Execution[]): void {
+  for (const row of before) page.note(settledEvent(outcome(row), 2))
+  for (const row of calls) page.note(recordedEvent(row))
+  page.batch = batchOf(calls.map(({ intentDigest }) => String(intentDigest)))
+}
+
+/**
+ * Each transaction settles the calls of the one before it and lets the next group through, as the gateway does; every
+ * second one is told to the journal, so that both see the same machine.
+ */
 async function measure({ group, flush, callIds }: Run): Promise<void> {
   const callId = () => (callIds === 'random' ? randomBytes(16).toString('hex') : ids('intent'))
-  const times: number[] = []
+  const costs: Record<'rows' | 'journal', Cost[]> = { rows: [], journal: [] }
   let before: Execution[] = []
-  for (let i = 0; i < Math.max(100, 2000 / group); i++) {
+  for (let i = 0; i < Math.max(400, 8000 / group); i++) {
     const calls = Array.from({ length: group }, () => newCall(callId()))
-    const begun = performance.now()
-    await store.transact(
-      async (tx) => {
+    const isTold = i % 2 === 1
+    const [begun, used] = [performance.now(), process.cpuUsage()]
+    await journal.transact(
+      async (tx, page) => {
         await tx.executions.settle(before.map(outcome))
         await tx.lockAuthority(refs)
         await tx.executions.insert(calls)
+        if (isTold) note(page, before, calls)
       },
       { flush },
     )
     await new Promise((resolve) => setImmediate(resolve))
-    times.push(((performance.now() - begun) * 1000) / group)
+    const { user, system } = process.cpuUsage(used)
+    const wall = ((performance.now() - begun) * 1000) / group
+    costs[isTold ? 'journal' : 'rows'].push({ wall, cpu: (user + system) / group })
     before = calls
   }
-  times.sort((a, b) => a - b)
-  const at = (share: number) => (times[Math.floor(times.length * share)] ?? 0).toFixed(1)
-  const mean = (times.reduce((sum, time) => sum + time, 0) / times.length).toFixed(1)
   const name = `${group} calls, ${flush}, ids ${callIds}`
-  console.log(`${name.padEnd(32)} p50 ${at(0.5)}  mean ${mean}  p99 ${at(0.99)}  µs a call`)
+  const [rows, told] = [medians(costs.rows), medians(costs.journal)]
+  const added = `journal +${(told.wall - rows.wall).toFixed(1)} (CPU +${(told.cpu - rows.cpu).toFixed(1)})`
+  console.log(
+    `${name.padEnd(32)} p50 ${told.wall.toFixed(1)} (CPU ${told.cpu.toFixed(1)})  ${added}  µs a call`,
+  )
+}
+
+function medians(costs: readonly Cost[]): Cost {
+  const middle = (of: (cost: Cost) => number): number =>
+    costs.map(of).sort((a, b) => a - b)[Math.floor(costs.length / 2)] ?? 0
+  return { wall: middle(({ wall }) => wall), cpu: middle(({ cpu }) => cpu) }
 }
 
 for (const callIds of ['by time', 'random'] as const) {

@@ -3,7 +3,9 @@ import { type Answer, isId } from '@sallyport/protocol'
 import type { ApiDeps } from './api-deps.ts'
 import type { HandlersOf } from './handlers.ts'
 
-export function auditHandlers(deps: ApiDeps): HandlersOf<'audit'> {
+export function auditHandlers(
+  deps: Pick<ApiDeps, 'store' | 'checkpoints' | 'now'>,
+): HandlersOf<'audit'> {
   return {
     'audit.export': ({ query: { since, next, resume } }) =>
       exportJournal(deps, {

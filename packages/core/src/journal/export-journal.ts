@@ -41,7 +41,7 @@ interface Mark {
 }
 
 const start: Mark = { position: 0, checkpoint: 0 }
-const pagesAtOnce = 16
+const pagesAtOnce = 8
 const checkpointsAtOnce = 200
 const partBytes = 512 * 1024
 
