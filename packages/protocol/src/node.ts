@@ -15,6 +15,7 @@ export { batchOf, composePage, type PageContent, type PageText } from './journal
 export { coveredWithinMs } from './journal/stream-book.ts'
 export * from './jws.ts'
 export * from './seal.ts'
+export * from './seal-book.ts'
 export * from './seal-connection.ts'
 export * from './tool-digest.ts'
 export * from './worker-wire.ts'

@@ -43,10 +43,13 @@ export function batchPayload(digests: readonly Digest[]): string {
   return digests.join('\n')
 }
 
-/** `body`: raw bytes are the effective arguments, canonical (empty for `list` and `close`). */
+/**
+ * `body`: raw bytes are the effective arguments, canonical (empty for `list` and `close`). A seal that has crossed this
+ * connection (`SealBook`) is left out: the intent names it by its digest.
+ */
 export interface BodyHead {
   readonly intent: string
-  readonly endpoint: string
+  readonly endpoint?: string
   readonly credential?: string
 }
 

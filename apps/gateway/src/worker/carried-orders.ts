@@ -14,6 +14,7 @@ import {
   encodeFrame,
   type IntentsHead,
   type ResultHead,
+  SealBook,
   type SettledHead,
 } from '@sallyport/protocol/node'
 import type { Channel } from './channel.ts'
@@ -38,6 +39,7 @@ export class CarriedOrders {
   readonly #sign: SignBatch
   readonly #events: CarriedEvents
   readonly #open = new Map<IntentId, Batch>()
+  readonly #seals = new SealBook()
   #settled: IntentId[] = []
 
   constructor(channel: Channel, sign: SignBatch, events: CarriedEvents) {
@@ -56,12 +58,33 @@ export class CarriedOrders {
     }
     const head: IntentsHead = { batch: batch.digest, jws: this.#sign(payload) }
     const texts = Buffer.from(orders.map(({ text }) => text).join('\n'))
-    this.#channel.send(encodeFrame('intents', head, texts), ...orders.map(encodeBody))
+    this.#channel.send(
+      encodeFrame('intents', head, texts),
+      ...orders.map((order) => this.#encodeBody(order)),
+    )
     for (const id of batch.ids) this.#open.set(id, batch)
     return {
       commit: (admitted) => this.#commit(batch, admitted),
       abort: () => this.#abort(batch),
     }
+  }
+
+  #encodeBody({ id, endpointSeal, credentialSeal, argumentsText }: Order): Buffer {
+    const head: BodyHead = {
+      intent: id,
+      ...(this.#isNew(endpointSeal) ? { endpoint: endpointSeal } : {}),
+      ...(credentialSeal !== undefined && this.#isNew(credentialSeal)
+        ? { credential: credentialSeal }
+        : {}),
+    }
+    return encodeFrame('body', head, Buffer.from(argumentsText))
+  }
+
+  /** True once for each seal, or again after the worker has forgotten it. */
+  #isNew(seal: string): boolean {
+    if (this.#seals.get(seal) !== undefined) return false
+    this.#seals.add(seal, seal)
+    return true
   }
 
   /** Leaves with whatever else leaves in this turn. */
@@ -121,13 +144,4 @@ export class CarriedOrders {
     for (const id of ids) this.#open.delete(id)
     if (ids.length > 0) this.#events.lost(ids)
   }
-}
-
-function encodeBody(order: Order): Buffer {
-  const head: BodyHead = {
-    intent: order.id,
-    endpoint: order.endpointSeal,
-    ...(order.credentialSeal === undefined ? {} : { credential: order.credentialSeal }),
-  }
-  return encodeFrame('body', head, Buffer.from(order.argumentsText))
 }

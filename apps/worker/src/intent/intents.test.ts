@@ -284,6 +284,35 @@ test('acts only on what was committed, and only on the connection that carried i
   expect(upstream.effects).toBe(effects + 1)
 })
 
+test('seals that crossed the connection are taken by the digests of the intent', async () => {
+  const { gateway, connection } = bench
+  const bare = async (by: ScriptedGateway) => {
+    const order = by.compose(bench.order('counter_read'))
+    const batch = by.sendIntents([order])
+    by.send('body', { intent: order.id }, order.body)
+    by.commit(batch)
+    return (await by.result(order.id)).head
+  }
+  await gateway.order({ ...bench.order('counter_read') })
+  expect(await bare(gateway)).toMatchObject({ verdict: 'result' })
+  const other = await connect({})
+  expect(await bare(other)).toMatchObject({ verdict: 'not_sent', code: 'intent_refused' })
+  await other.order({ ...bench.order('counter_read'), connection })
+  expect(await bare(other)).toMatchObject({ verdict: 'result' })
+})
+
+test('a seal that is not the one of the intent does not count, nor does what is no seal', async () => {
+  for (const endpoint of ['another.seal', 7, null]) {
+    await refused('intent_refused', (gateway) => {
+      const order = gateway.compose(bench.order('counter_read'))
+      const batch = gateway.sendIntents([order])
+      gateway.send('body', { intent: order.id, endpoint }, order.body)
+      gateway.commit(batch)
+      return order.id
+    })
+  }
+})
+
 test('a body may come after the commit', async () => {
   const { gateway } = bench
   const order = gateway.compose(bench.order('counter_read'))

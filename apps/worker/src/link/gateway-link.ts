@@ -8,6 +8,7 @@ import {
   type FrameKind,
   FrameReader,
   type Hello,
+  SealBook,
   wireVersion,
 } from '@sallyport/protocol/node'
 import type { Signer } from '../intent/verify-batch.ts'
@@ -39,6 +40,7 @@ const progressBacklog = 1024 * 1024
 
 export class GatewayLink implements OrderSource {
   readonly signer: Signer
+  readonly seals = new SealBook()
   readonly #socket: TLSSocket
   readonly #options: LinkOptions
   readonly #reader = new FrameReader()

@@ -11,9 +11,11 @@ import type {
   RecoveredHead,
   RecoverHead,
   ResultHead,
+  SealBook,
 } from '@sallyport/protocol/node'
 import type { Clock } from '../clock.ts'
 import { bodyProblem } from '../intent/body-problem.ts'
+import { carriedSeal } from '../intent/carried-seal.ts'
 import { judgeBatch, type Signer } from '../intent/verify-batch.ts'
 import { KeptResults } from './kept-results.ts'
 import { Ledger } from './ledger.ts'
@@ -25,6 +27,8 @@ import type { Performance } from './perform.ts'
 /** One connection of a gateway. */
 export interface OrderSource extends Recipient {
   readonly signer: Signer
+  /** By digest. */
+  readonly seals: SealBook
 }
 
 export interface OrderBookOptions {
@@ -84,13 +88,13 @@ export class OrderBook {
   /** A body counts only on the connection its intent came by, once. */
   body(source: OrderSource, head: BodyHead, raw: Buffer): void {
     const order = this.#ledger.find(head.intent)
+    // What crossed is kept whatever becomes of this order: the gateway will not send it again.
+    const { seals } = source
+    const endpoint = carriedSeal(seals, head.endpoint, order?.intent.endpointDigest)
+    const credential = carriedSeal(seals, head.credential, order?.intent.credentialDigest)
     if (order?.phase !== 'held' || order.recipient !== source || order.luggage) return
-    const { endpoint, credential } = head
-    order.luggage = {
-      head: { intent: head.intent, endpoint, ...(credential ? { credential } : {}) },
-      raw,
-    }
-    order.refusal ??= bodyProblem(order.intent, head, raw)
+    order.refusal ??= bodyProblem(order.intent, endpoint, credential, raw)
+    order.luggage = { endpoint: endpoint?.seal ?? '', credential: credential?.seal, raw }
     if (order.isCommitted) this.#start(order)
   }
 

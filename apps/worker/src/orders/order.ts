@@ -1,6 +1,6 @@
 /** One intent on its way through the worker. */
 import type { ErrorCode } from '@sallyport/protocol'
-import type { BodyHead, Intent, ResultHead } from '@sallyport/protocol/node'
+import type { Intent, ResultHead } from '@sallyport/protocol/node'
 import type { KeptResult } from './kept-results.ts'
 
 /**
@@ -11,7 +11,8 @@ export type Phase = 'held' | 'starting' | 'sent' | 'ended' | 'fenced'
 
 /** What travels beside an intent. */
 export interface Luggage {
-  readonly head: BodyHead
+  readonly endpoint: string
+  readonly credential: string | undefined
   readonly raw: Buffer
 }
 

@@ -108,7 +108,7 @@ export class Performer {
   }
 
   #open({ intent, luggage }: Performance): { readonly target: Target; readonly sealed: Sealed } {
-    const sealed = { endpoint: luggage.head.endpoint, credential: luggage.head.credential }
+    const sealed = { endpoint: luggage.endpoint, credential: luggage.credential }
     return { target: this.#options.vault.open(intent, sealed), sealed }
   }
 }
