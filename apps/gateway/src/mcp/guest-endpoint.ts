@@ -139,7 +139,11 @@ class Endpoint implements GuestEndpoint {
       case 'too_many':
         return refuseUnread(req, res, refusalOf('too_many', { 'retry-after': '1' }), timing)
       case 'read':
-        return receive(req, res, admitted, body.bytes, this.#deps)
+        await receive(req, res, admitted, body.bytes, this.#deps).finally(() => {
+          // A call may go on when its guest has left, and a stream long after its request was served.
+          if (res.closed) body.release()
+          else res.once('close', body.release)
+        })
     }
   }
 }

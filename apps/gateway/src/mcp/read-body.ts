@@ -2,9 +2,10 @@
 import type { IncomingMessage } from 'node:http'
 
 export type Body =
-  | { readonly kind: 'read'; readonly bytes: Buffer }
+  /** `release` gives its bytes back to the budget: parts of it are held as long as the request is served. */
+  | { readonly kind: 'read'; readonly bytes: Buffer; readonly release: () => void }
   | { readonly kind: 'too_large' }
-  /** All bodies that this session is sending now are too many together. */
+  /** All bodies of this session that are being sent or served are too many together. */
   | { readonly kind: 'too_many' }
   | { readonly kind: 'gone' }
 
@@ -22,11 +23,16 @@ export function readBody(req: IncomingMessage, limit: number, budget: ByteBudget
     const chunks: Buffer[] = []
     let size = 0
     let taken = 0
-    const end = (body: Body): void => {
+    const release = (): void => {
       budget.give(taken)
       taken = 0
+    }
+    const end = (body: Body): void => {
       req.off('data', onData)
-      if (body.kind !== 'read') req.pause()
+      if (body.kind !== 'read') {
+        release()
+        req.pause()
+      }
       resolve(body)
     }
     const onData = (chunk: Buffer): void => {
@@ -44,7 +50,7 @@ export function readBody(req: IncomingMessage, limit: number, budget: ByteBudget
     req.on('end', () => {
       const [first] = chunks
       const bytes = chunks.length === 1 && first ? first : Buffer.concat(chunks)
-      end({ kind: 'read', bytes })
+      end({ kind: 'read', bytes, release })
     })
     req.on('error', () => end({ kind: 'gone' }))
   })

@@ -69,7 +69,7 @@ export class SessionTraffic {
     this.#calls--
   }
 
-  /** Bodies that are arriving: a few of the largest, or many small ones. */
+  /** Bodies that are arriving or being served: a few of the largest, or many small ones. */
   readonly bodies: ByteBudget = {
     take: (bytes) => {
       if (this.#bodyBytes + bytes > bodiesAtOnce * this.#limits().bodyLimitBytes) return false

@@ -392,6 +392,29 @@ test('answers 429 to more calls at once than a session may have', async () => {
   expect((await again).status).toBe(200)
 })
 
+test('answers 429 to more bytes at once than a session may have, until calls are over', async () => {
+  const waiting: (() => void)[] = []
+  at = await startScripted({
+    options: {
+      settings: () => ({ bodyLimitBytes: 1_000, maxCallsPerSession: 99, requestsPerMinute: 999 }),
+    },
+    answer: () => new Promise((resolve) => waiting.push(() => resolve(textResult('late')))),
+  })
+  const body = call.padEnd(1_000)
+  const held = Array.from({ length: 8 }, () => send(at, { body }))
+  await eventually(() => at.calls.length === 8)
+  const answer = await send(at, { body })
+  expect([answer.status, answer.json]).toEqual([429, error(null, -32000)])
+  const other = at.addSession()
+  expect((await send(at, { token: other.token, body: rpc('ping') })).status).toBe(200)
+  for (const release of waiting.splice(0)) release()
+  await Promise.all(held)
+  const again = send(at, { body })
+  await eventually(() => waiting.length === 1)
+  waiting[0]?.()
+  expect((await again).status).toBe(200)
+})
+
 test('answers 429 to more connections than a session may hold, and closes them', async () => {
   at = await startScripted({
     options: {
