@@ -26,32 +26,35 @@ export function composeOrder(
   const { connection, credential, request } = parts
   const { binding } = request.tool
   if (connection.endpointSeal === null || connection.endpointClear === null) return undefined
+  const { host, port, scheme } = connection.endpointClear
+  const { callMs, resultBytes, verifyWithinMs } = binding.limits
+  // In the order of canonical form, which is then written without sorting.
   const intent: Intent = {
-    v: 1,
-    id: parts.id,
-    iat: parts.issuedAt,
-    exp: parts.issuedAt + maxStartWithin,
-    startWithin: maxStartWithin,
-    aud: parts.worker,
+    access: binding.access,
     act: 'call',
-    executionId: parts.executionId,
-    sessionId: request.session.id,
+    argumentsDigest: parts.argumentsDigest,
+    aud: parts.worker,
     bindingHash: binding.hash,
     connectionId: connection.id,
     connectionRevision: connection.revision,
-    scope: connection.scope,
-    endpointDigest: sealDigest(connection.endpointSeal),
-    endpointClear: connection.endpointClear,
-    tool: binding.tool,
-    toolDigest: binding.toolDigest,
-    argumentsDigest: parts.argumentsDigest,
-    access: binding.access,
     ...(credential ? credentialClaims(credential, sealDigest) : {}),
+    endpointClear: { host, port, scheme },
+    endpointDigest: sealDigest(connection.endpointSeal),
+    executionId: parts.executionId,
+    exp: parts.issuedAt + maxStartWithin,
+    iat: parts.issuedAt,
+    id: parts.id,
+    limits: { callMs, resultBytes, verifyWithinMs },
     ...(request.tool.paramHeaders.length > 0
       ? { paramHeaders: request.tool.paramHeaders.map((p) => ({ ...p, path: [...p.path] })) }
       : {}),
     ...(request.progress ? { progress: true } : {}),
-    limits: binding.limits,
+    scope: connection.scope,
+    sessionId: request.session.id,
+    startWithin: maxStartWithin,
+    tool: binding.tool,
+    toolDigest: binding.toolDigest,
+    v: 1,
   }
   const text = canonicalJson(intent)
   return {
@@ -69,13 +72,13 @@ function credentialClaims(
   sealDigest: (seal: string) => Digest,
 ): Partial<Intent> {
   return {
-    credentialId: credential.id,
-    credentialVersion: credential.version,
-    credentialDigest: sealDigest(credential.seal),
     credentialClear: {
       bearer: credential.clear.bearer,
       headerNames: [...credential.clear.headerNames],
     },
+    credentialDigest: sealDigest(credential.seal),
+    credentialId: credential.id,
+    credentialVersion: credential.version,
   }
 }
 
