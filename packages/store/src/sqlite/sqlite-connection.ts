@@ -10,7 +10,8 @@ const busyMs = 200
 /** One connection with its prepared statements. Every method is synchronous and throws as `fromSqlite` says. */
 export class SqliteConnection {
   readonly #db: DatabaseSync
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #statements = new Map<string, Prepared>()
+  #wroteSessions = false
 
   constructor(file: string, readOnly: boolean) {
     try {
@@ -22,7 +23,7 @@ export class SqliteConnection {
 
   rows(sql: string, params: readonly Param[]): readonly Kept[] {
     try {
-      const rows: unknown = this.#prepared(sql).all(...params.map(bound))
+      const rows: unknown = this.#prepared(sql).statement.all(...params.map(bound))
       return rows as Kept[]
     } catch (error) {
       throw fromSqlite(error)
@@ -31,7 +32,7 @@ export class SqliteConnection {
 
   run(sql: string, params: readonly Param[]): number {
     try {
-      return Number(this.#prepared(sql).run(...params.map(bound)).changes)
+      return this.#write(sql, params)
     } catch (error) {
       throw fromSqlite(error)
     }
@@ -40,7 +41,7 @@ export class SqliteConnection {
   /** Undefined when a unique index refuses; the statement then did nothing. */
   attempt(sql: string, params: readonly Param[]): number | undefined {
     try {
-      return Number(this.#prepared(sql).run(...params.map(bound)).changes)
+      return this.#write(sql, params)
     } catch (error) {
       if (isUniqueViolation(error)) return undefined
       throw fromSqlite(error)
@@ -56,6 +57,13 @@ export class SqliteConnection {
     }
   }
 
+  /** Whether a statement wrote into the sessions since this was asked last. */
+  takeWroteSessions(): boolean {
+    const wrote = this.#wroteSessions
+    this.#wroteSessions = false
+    return wrote
+  }
+
   get isInTransaction(): boolean {
     return this.#db.isTransaction
   }
@@ -64,16 +72,30 @@ export class SqliteConnection {
     if (this.#db.isOpen) this.#db.close()
   }
 
-  #prepared(sql: string): StatementSync {
-    let statement = this.#statements.get(sql)
-    if (!statement) {
-      statement = this.#db.prepare(translate(sql))
+  #write(sql: string, params: readonly Param[]): number {
+    const { statement, writesSessions } = this.#prepared(sql)
+    if (writesSessions) this.#wroteSessions = true
+    return Number(statement.run(...params.map(bound)).changes)
+  }
+
+  #prepared(sql: string): Prepared {
+    let prepared = this.#statements.get(sql)
+    if (!prepared) {
+      const statement = this.#db.prepare(translate(sql))
       statement.setReturnArrays(true)
-      this.#statements.set(sql, statement)
+      prepared = { statement, writesSessions: sessionWrites.test(sql) }
+      this.#statements.set(sql, prepared)
     }
-    return statement
+    return prepared
   }
 }
+
+interface Prepared {
+  readonly statement: StatementSync
+  readonly writesSessions: boolean
+}
+
+const sessionWrites = /^\s*(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+sessions\b/i
 
 function bound(param: Param): Scalar {
   return param === null || typeof param !== 'object' ? param : JSON.stringify(param)

@@ -5,6 +5,7 @@ import { OneAtATime } from '../one-at-a-time.ts'
 import type { Kept, Param, SqlReader } from '../sql/driver.ts'
 import { sqlReads, sqlTx } from '../sql/sql-nouns.ts'
 import { Checkpoints } from './checkpoints.ts'
+import { RememberedSessions } from './remembered-sessions.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 import { SqliteTx } from './sqlite-tx.ts'
 import type { WriteAheadLog } from './write-ahead-log.ts'
@@ -23,11 +24,13 @@ export interface SqliteParts {
 export function sqliteStore(parts: SqliteParts): Store {
   const { lifetime, log, reader } = parts
   const committed = new CommittedRows(reader, lifetime)
-  const transactions = new SqliteTransactions(parts)
+  const sessions = new RememberedSessions(committed)
+  const transactions = new SqliteTransactions(parts, () => sessions.forget())
   let closing: Promise<void> | undefined
   return {
     engine: 'sqlite',
     ...sqlReads(committed),
+    sessions,
     transact: (work, options) =>
       lifetime.run(async () => {
         const result = await transactions.run(work)
@@ -72,9 +75,11 @@ class SqliteTransactions {
   readonly #parts: SqliteParts
   readonly #checkpoints: Checkpoints
   readonly #turns = new OneAtATime()
+  readonly #sessionsChanged: () => void
 
-  constructor(parts: SqliteParts) {
+  constructor(parts: SqliteParts, sessionsChanged: () => void) {
     this.#parts = parts
+    this.#sessionsChanged = sessionsChanged
     this.#checkpoints = new Checkpoints(parts.writer, parts.log, (work) =>
       parts.lifetime.run(() => this.#turns.run(async () => work())),
     )
@@ -93,6 +98,7 @@ class SqliteTransactions {
       const result = await work(sqlTx(tx, tx))
       tx.end()
       writer.run('COMMIT', [])
+      if (writer.takeWroteSessions()) this.#sessionsChanged()
       if (tx.written > 0) {
         log.noteCommit()
         this.#checkpoints.noteCommit(tx.written)
