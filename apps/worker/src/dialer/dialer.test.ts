@@ -223,6 +223,36 @@ test('a resolver and a server that do not answer are not waited for', async () =
   await expect(connecting).rejects.toMatchObject(code('upstream_timeout'))
 })
 
+test('a name is asked for once at a time', async () => {
+  const { port } = await serveTls()
+  const answers: ((addresses: string[]) => void)[] = []
+  const slow = dialer({ resolve: () => new Promise((resolve) => answers.push(resolve)) })
+  const sockets = [slow.connect(https(port)), slow.connect(https(port))]
+  expect(answers).toHaveLength(1)
+  const other = slow.connect(https(port, 'other.test'))
+  expect(answers).toHaveLength(2)
+  answers[0]?.(['127.0.0.1'])
+  for (const socket of await Promise.all(sockets)) socket.destroy()
+  answers[1]?.([])
+  await expect(other).rejects.toMatchObject(code('upstream_dns'))
+  const later = slow.connect(https(port))
+  expect(answers).toHaveLength(3)
+  answers[2]?.([])
+  await expect(later).rejects.toMatchObject(code('upstream_dns'))
+})
+
+test('the environment does not turn the checking of certificates off', async () => {
+  const { port } = await serveTls()
+  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0'
+  try {
+    await expect(dialer({ authorities: [] }).connect(https(port))).rejects.toMatchObject(
+      code('upstream_tls'),
+    )
+  } finally {
+    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+  }
+})
+
 test('a proxy in the environment is not known', async () => {
   const { port } = await serveTls()
   process.env['HTTPS_PROXY'] = 'http://127.0.0.1:9'

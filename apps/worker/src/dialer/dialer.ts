@@ -41,6 +41,8 @@ const attempts = 3
 export class Dialer {
   readonly #options: DialerOptions
   readonly #secureContext: SecureContext
+  /** By name, while they are on their way. */
+  readonly #questions = new Map<string, Promise<readonly string[]>>()
 
   constructor(options: DialerOptions) {
     this.#options = options
@@ -73,12 +75,27 @@ export class Dialer {
   async #resolve(host: string): Promise<readonly string[]> {
     if (isIP(host)) return [host]
     if (host === 'localhost') return ['127.0.0.1', '::1']
-    const { resolve = systemResolve, clock } = this.#options
     return new Promise((settle, reject) => {
       const fail = (cause: unknown) => reject(new SallyportError('upstream_dns', { cause }))
-      const cancel = clock.after(resolveMs, () => fail(new Error('no answer in time')))
-      resolve(host).then(settle, fail).finally(cancel)
+      const cancel = this.#options.clock.after(resolveMs, () =>
+        fail(new Error('no answer in time')),
+      )
+      this.#ask(host).then(settle, fail).finally(cancel)
     })
+  }
+
+  /**
+   * Asked once at a time: the system answers few questions at once, each until it gives up, and a name that is never
+   * answered must not take all of its patience for other names.
+   */
+  #ask(host: string): Promise<readonly string[]> {
+    const { resolve = systemResolve } = this.#options
+    let question = this.#questions.get(host)
+    if (!question) {
+      question = resolve(host).finally(() => this.#questions.delete(host))
+      this.#questions.set(host, question)
+    }
+    return question
   }
 
   #isAllowed({ scheme, port }: Origin, address: string): boolean {
@@ -118,6 +135,8 @@ export class Dialer {
       // An address is no server name (RFC 6066); the certificate must then hold the address itself.
       servername: isIP(host) ? '' : host,
       ALPNProtocols: ['http/1.1'],
+      // Said although it is the default: the environment could turn that off.
+      rejectUnauthorized: true,
       secureContext: this.#secureContext,
     })
   }
