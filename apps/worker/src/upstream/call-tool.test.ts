@@ -59,6 +59,13 @@ const rows: Row[] = [
     status,
   })),
   {
+    what: 'a refusal with a long page for people',
+    fault: { kind: 'status', status: 403, body: '<p>'.repeat(100_000) },
+    verdict: 'result',
+    code: 'upstream_forbidden',
+    status: 403,
+  },
+  {
     what: 'a redirect to a place that would answer',
     fault: { kind: 'redirect', to: 'http://127.0.0.1:1/mcp' },
     verdict: 'result',

@@ -27,8 +27,9 @@ export interface ToolCallOptions {
 /** A write does not use a connection the server may be closing; what is lost there would be unknown. */
 const writeIdleMs = 1_000
 const readIdleMs = 20_000
-/** Enough to see why a request was refused. */
+/** Enough to see why a request was refused; what comes after it is read and forgotten, within a bound. */
 const refusalBytes = 65_536
+const mostRefusalBytes = 8 * 1024 * 1024
 /** A stream may go on after the answer; it gets as long to end by itself, so that its connection can be kept. */
 const lingerMs = 1_000
 /** A result travels in one frame. */
@@ -46,6 +47,7 @@ export class ToolCall implements Listener {
   #sentAt = 0
   #status: number | undefined
   #refusal = ''
+  #refusalBytes = 0
   #serverRequests = 0
   #violations = 0
   #progressed = 0
@@ -110,8 +112,9 @@ export class ToolCall implements Listener {
       this.#reader.data(chunk)
       return
     }
-    this.#refusal += chunk.toString('latin1')
-    if (this.#refusal.length > refusalBytes) throw new SallyportError('upstream_too_large')
+    this.#refusalBytes += chunk.length
+    if (this.#refusalBytes > mostRefusalBytes) throw new SallyportError('upstream_too_large')
+    if (this.#refusal.length < refusalBytes) this.#refusal += chunk.toString('latin1')
   }
 
   /** The exchange has ended in order. */
