@@ -69,6 +69,7 @@ test('codex gets TOML that names the variable', async () => {
   const { format, text } = await harnessConfig('codex', endpoint)
   expect(format).toBe('toml')
   expect(parse(text)).toEqual({
+    features: { shell_snapshot: false },
     mcp_servers: {
       sallyport: {
         url: endpoint,

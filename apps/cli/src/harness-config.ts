@@ -30,6 +30,8 @@ export async function harnessConfig(name: HarnessName, endpoint: string): Promis
       })
     case 'codex':
       return toml('$CODEX_HOME/config.toml', {
+        // Else it writes its whole environment, the session's token included, into files below CODEX_HOME.
+        features: { shell_snapshot: false },
         mcp_servers: {
           [server]: {
             url: endpoint,
