@@ -182,8 +182,7 @@ export class OrderBook {
     order.phase = 'starting'
     order.isInFlight = true
     this.#inFlight++
-    const left = order.intent.startWithin - (clock.monotonic() - order.receivedAt)
-    const cancelTimer = clock.after(left, () => {
+    const cancelTimer = clock.after(order.left(clock), () => {
       if (order.phase === 'starting') this.#end(order, notSent('expired'))
     })
     void perform(this.#performance(order, order.luggage)).then((outcome) => {
@@ -201,7 +200,7 @@ export class OrderBook {
     return {
       intent: order.intent,
       luggage,
-      pass: () => order.pass(this.#options.clock.monotonic()),
+      pass: () => order.pass(this.#options.clock),
       progress: (head) => order.recipient?.send('progress', { intent: order.intent.id, ...head }),
       cancellable: (cancel) => {
         order.cancel = cancel

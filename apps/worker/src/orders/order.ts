@@ -1,6 +1,8 @@
 /** One intent on its way through the worker. */
 import type { ErrorCode } from '@sallyport/protocol'
 import type { Intent, ResultHead } from '@sallyport/protocol/node'
+import type { Clock } from '../clock.ts'
+import { skewMs } from '../intent/verify-batch.ts'
 import type { KeptResult } from './kept-results.ts'
 
 /**
@@ -48,10 +50,19 @@ export class Order {
     return this.phase === 'held' || this.phase === 'starting'
   }
 
+  /**
+   * Milliseconds until it may not start any more: after it was received so long ago, or at its end, whichever comes
+   * first. What the gateway knows of it is its end; how long it was on the way is not known there.
+   */
+  left(clock: Pick<Clock, 'monotonic' | 'now'>): number {
+    const { startWithin, exp } = this.intent
+    return Math.min(startWithin - (clock.monotonic() - this.receivedAt), exp + skewMs - clock.now())
+  }
+
   /** The last act before the first byte: from here on it is sent. A code keeps it from that. */
-  pass(monotonic: number): ErrorCode | undefined {
+  pass(clock: Pick<Clock, 'monotonic' | 'now'>): ErrorCode | undefined {
     if (this.phase !== 'starting') return 'not_sent'
-    if (monotonic - this.receivedAt > this.intent.startWithin) return 'expired'
+    if (this.left(clock) < 0) return 'expired'
     this.phase = 'sent'
     return undefined
   }
