@@ -18,6 +18,7 @@ import { idSource } from '@sallyport/protocol'
 import { batchOf } from '@sallyport/protocol/node'
 import { openSqliteStore } from '@sallyport/store'
 import { recordedEvent, settledEvent } from '../packages/core/src/journal/events.ts'
+import { sampleSigner } from '../packages/protocol/src/journal/sample-journal.ts'
 import {
   exampleCatalog,
   exampleConnection,
@@ -34,7 +35,8 @@ const onFatal = (error: unknown) => {
   throw error
 }
 const store = await openSqliteStore({ file: join(folder, 'data.db'), now: Date.now, onFatal })
-const journal = new Journal({ store, ids, now: Date.now, instance: ids('instance') })
+const signer = sampleSigner()
+const journal = new Journal({ store, ids, now: Date.now, instance: ids('instance'), signer })
 const session = exampleSession()
 const refs = await authority()
 

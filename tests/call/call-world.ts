@@ -30,6 +30,7 @@ import {
   aSession,
   aTool,
 } from '../../packages/core/src/call/samples.ts'
+import { sampleSigner } from '../../packages/protocol/src/journal/sample-journal.ts'
 
 type Step = { kind: 'send' | 'commit' | 'abort'; ids: IntentId[] } | { kind: 'flushed' }
 
@@ -211,7 +212,8 @@ function gatewayOn(
   const suspected: Execution[] = []
   const gone = new Set<string>()
   const report = () => {}
-  const journal = new Journal({ store, ids, now, instance: gateway })
+  const signer = sampleSigner()
+  const journal = new Journal({ store, ids, now, instance: gateway, signer })
   const group: GroupCommit = new GroupCommit({
     journal,
     worker,

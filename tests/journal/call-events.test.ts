@@ -1,6 +1,7 @@
 /** What the way of a call tells the journal, and that the rows say the same. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aTool } from '../../packages/core/src/call/samples.ts'
+import { sampleSigner } from '../../packages/protocol/src/journal/sample-journal.ts'
 import { openWorld, type World, workerDown, writeTool } from '../call/call-world.ts'
 import { Auditor } from './journal-world.ts'
 
@@ -28,6 +29,8 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (engine) => {
   /** Nothing is covered in these worlds, and all of it is young: the clocks of the store begin with 1970. */
   async function expectWhole() {
     await world.group.drained()
+    const { kid, jwk } = sampleSigner()
+    await world.store.transact((tx) => tx.journal.addKey({ kid, jwk, at: 0 }))
     const auditor = new Auditor(world.store, { write: async () => {}, newest: null })
     const { findings, checked } = await auditor.verify()
     expect(findings.filter(({ kind }) => kind !== 'not_covered')).toEqual([])

@@ -71,13 +71,13 @@ export class Recorder {
     this.clock = given.clock ?? Date.now
     this.instance = this.#ids('instance')
     this.#signer = sampleSigner(given.seed)
-    const common = { store, instance: this.instance, now: () => this.clock() }
+    const signer = this.#signer
+    const common = { store, instance: this.instance, signer, now: () => this.clock() }
     const committed = (events: number) => this.checkpoints.noteEvents(events)
     this.journal = new Journal({ ...common, ids: this.#ids, committed })
     this.checkpoints = new Checkpoints({
       ...common,
       journal: this.journal,
-      signer: this.#signer,
       report: (error) => this.reported.push(error),
     })
     this.auditor = new Auditor(store, this.checkpoints)

@@ -183,8 +183,9 @@ describe('a checkpoint', () => {
 
   test('also covers what a gateway that is gone left uncovered', async () => {
     const store = memory()
-    const gone = new Recorder(store)
+    const gone = await new Recorder(store).begin()
     await gone.pass(2)
+    await store.transact((tx) => tx.instances.end(gone.instance))
     const alive = await new Recorder(store, { seed: 2 }).begin()
     await alive.checkpoints.write()
     expect(await alive.verify()).toMatchObject({ findings: [], notYetCovered: 0 })

@@ -80,6 +80,7 @@ async function expectAllOk(): Promise<void> {
     'certificate:worker/authority.pem',
     'certificate:worker/worker.pem',
     'store',
+    'journal',
     'data-folder',
     'worker',
     'certificate',

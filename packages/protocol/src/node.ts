@@ -5,13 +5,19 @@ export * from './data-folder.ts'
 export * from './digest.ts'
 export * from './frames.ts'
 export * from './intent.ts'
-export * from './journal/checkpoint.ts'
+export { type JournalHead, signCheckpoint } from './journal/checkpoint.ts'
 export * from './journal/event.ts'
 export type { ExecutionRecord, ExecutionRow } from './journal/execution-book.ts'
 export { type Finding, findingKinds } from './journal/finding.ts'
+export {
+  type JournalJwk,
+  type JournalSigner,
+  journalJwk,
+  journalKid,
+} from './journal/journal-key.ts'
 export { type JournalReport, JournalVerifier } from './journal/journal-verifier.ts'
 export * from './journal/line.ts'
-export { batchOf, composePage, type PageContent, type PageText } from './journal/page.ts'
+export { batchOf, composePage, type PageText, signOpening } from './journal/page.ts'
 export { coveredWithinMs } from './journal/stream-book.ts'
 export * from './jws.ts'
 export * from './seal.ts'

@@ -60,10 +60,14 @@ function describe({ style }: Run, report: JournalReport): string {
     ['executions', `${executions}, ${count(rows, 'row')} compared`],
     ['checkpoints', `${checkpoints}, the newest: ${newest}`],
     ['not yet covered', count(notYetCovered, 'page')],
-    ...keys.map((key) => ['signed by', `${key.kid} (${key.checkpoints})`] as const),
+    ...keys.map((key) => ['signed by', signerOf(key)] as const),
   ])
   const found = [...findings.map(describeFinding), ...(more > 0 ? [`and ${more} more`] : [])]
   return [text, ...found].join('\n')
+}
+
+function signerOf({ kid, checkpoints, streams }: JournalReport['keys'][number]): string {
+  return `${kid} (${count(checkpoints, 'checkpoint')}, ${count(streams, 'stream')})`
 }
 
 /** One line. What it names may be what somebody wrote into the database. */

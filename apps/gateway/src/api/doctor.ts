@@ -12,7 +12,7 @@ import type { HandlersOf } from './handlers.ts'
 import { listUpstream } from './list-upstream.ts'
 
 type Check = Answer<'doctor.run'>['items'][number]
-type Deps = Pick<ApiDeps, 'store' | 'worker' | 'self' | 'now' | 'checkDataFolder'>
+type Deps = Pick<ApiDeps, 'store' | 'worker' | 'self' | 'now' | 'checkpoints' | 'checkDataFolder'>
 
 const atOnce = 4
 const upstreamMs = 20_000
@@ -25,6 +25,7 @@ export function doctorHandlers(deps: ApiDeps): HandlersOf<'doctor'> {
 async function runChecks(deps: Deps): Promise<Check[]> {
   const machine = await Promise.all([
     attempt('store', 'The database answers and keeps what it confirms.', () => deps.store.ping()),
+    attempt('journal', 'The journal is signed up to now.', () => deps.checkpoints.write()),
     attempt('data-folder', 'The data folder can be written.', () => deps.checkDataFolder()),
   ])
   return [...machine, checkWorker(deps), checkCertificate(deps), ...(await checkConnections(deps))]
@@ -126,6 +127,7 @@ const nextSteps: Partial<Record<ErrorCode, string>> = {
   wrong_release: 'Install one release, then restart sallyport up.',
   data_not_writable: 'Give the user that runs Sallyport the right to write the data folder.',
   store_unavailable: 'Start the database, then look again.',
+  journal_damaged: 'See what is missing with "sallyport audit verify".',
 }
 
 function problem(id: string, code: ErrorCode): Check {

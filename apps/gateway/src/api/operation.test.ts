@@ -90,13 +90,14 @@ test('the doctor finds nothing where all is well', async () => {
   const found = await checks()
   expect(Object.keys(found)).toEqual([
     'store',
+    'journal',
     'data-folder',
     'worker',
     'certificate',
     'connection:docs',
   ])
   expect(Object.values(found).map(({ state, next }) => [state, next])).toEqual(
-    Array.from({ length: 5 }, () => ['ok', null]),
+    Array.from({ length: 6 }, () => ['ok', null]),
   )
 })
 
@@ -105,11 +106,13 @@ test('the doctor says what is wrong with the machine, who can mend it and how', 
   const day = 86_400_000
   api.worker.info_ = { ...info_, release: '0.0.9', certificateExpiresAt: Date.now() + 3 * day }
   api.deps.checkDataFolder = () => Promise.reject(new SallyportError('data_not_writable'))
+  api.deps.checkpoints.write = () => Promise.reject(new SallyportError('journal_damaged'))
   const found = await checks()
   for (const [id, state] of [
     ['worker', 'problem'],
     ['certificate', 'warning'],
     ['data-folder', 'problem'],
+    ['journal', 'problem'],
   ] as const) {
     expect(found[id]).toMatchObject({ state, who: 'operator', next: expect.any(String) })
   }

@@ -88,7 +88,9 @@ async function compose(
   const startedAt = Date.now()
   const foundations = await layFoundations(options, { ids, log, onFatal, undo })
   const { store, settings, journalSigner: signer } = foundations
-  const { journal, checkpoints } = await openJournal({ store, ids, instance, signer, log })
+  const { isRestored } = options
+  const opened = { store, ids, instance, signer, log, isRestored }
+  const { journal, checkpoints } = await openJournal(opened)
   const doors = await openDoors(options, undo)
   const metrics = createMetrics()
   const toolsets = createToolsets(store, new SchemaCache(), Date.now)

@@ -10,7 +10,7 @@ import { writeDurably } from '../files/write-durably.ts'
  * certificate, which is replaced from time to time. Throws `bad_certificate` for a damaged file (its cause names it).
  */
 export function prepareJournalKey(dataDir: string): JournalSigner {
-  const path = join(dataDir, 'gateway', 'journal.pem')
+  const path = join(dataDir, 'gateway', 'journal.key')
   if (!existsSync(path)) {
     const { privateKey } = generateKeyPairSync('ed25519')
     writeDurably(path, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())

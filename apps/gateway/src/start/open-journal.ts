@@ -15,19 +15,25 @@ export interface OpenJournalDeps {
   readonly instance: InstanceId
   readonly signer: JournalSigner
   readonly log: Log
+  readonly isRestored: boolean
 }
 
-/** Records the public key first: a checkpoint is never there without the key that checks it. */
+/**
+ * Records the public key first: a checkpoint is never there without the key that checks it. Of a restored database it
+ * says that it is one: checkpoints that left the house may know more than it has.
+ */
 export async function openJournal(deps: OpenJournalDeps): Promise<OpenJournal> {
   const { store, ids, instance, signer, log } = deps
   const now = Date.now
   await store.transact((tx) => tx.journal.addKey({ kid: signer.kid, jwk: signer.jwk, at: now() }))
   const committed = (events: number): void => checkpoints.noteEvents(events)
-  const journal = new Journal({ store, ids, now, instance, committed })
+  const journal = new Journal({ store, ids, now, instance, signer, committed })
   const report = (error: unknown, where: string): void => {
     const { code, cause } = toSallyportError(error)
     log.error({ where, code, cause: String(cause) }, 'journal')
   }
   const checkpoints = new Checkpoints({ store, journal, signer, instance, now, report })
+  if (deps.isRestored)
+    await journal.transact(async (_tx, page) => page.note({ kind: 'restored', at: now() }))
   return { journal, checkpoints }
 }

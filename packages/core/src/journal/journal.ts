@@ -5,8 +5,8 @@
  */
 
 import type { IdSource, InstanceId, StreamId } from '@sallyport/protocol'
-import type { Digest, JournalEvent, JournalHead } from '@sallyport/protocol/node'
-import { composePage } from '@sallyport/protocol/node'
+import type { Digest, JournalEvent, JournalHead, JournalSigner } from '@sallyport/protocol/node'
+import { composePage, signOpening } from '@sallyport/protocol/node'
 import type { Store, Tx } from '../store.ts'
 import type { JournalPage } from './journal-store.ts'
 
@@ -44,6 +44,8 @@ export interface JournalDeps {
   readonly ids: IdSource
   readonly now: () => number
   readonly instance: InstanceId
+  /** Signs the beginning of each stream. */
+  readonly signer: JournalSigner
   /** Told how many events were committed. */
   readonly committed?: (events: number) => void
 }
@@ -102,20 +104,17 @@ export class Journal {
   }
 
   #compose({ id, head }: Stream, { events, batch }: PageDraft): JournalPage {
-    const { now, instance } = this.#deps
+    const { now, instance, signer } = this.#deps
     const first = (head?.sequence ?? 0) + 1
     const previous = head?.hash ?? null
-    const content = {
-      v: 1,
+    const opening = head ? undefined : signOpening({ stream: id, instance }, signer)
+    const content = { v: 1, stream: id, first, previous, instance, opening } as const
+    return {
       stream: id,
       first,
-      previous,
-      instance,
-      at: now(),
-      batch,
-      events,
-    } as const
-    return { stream: id, first, last: first + events.length - 1, ...composePage(content) }
+      last: first + events.length - 1,
+      ...composePage({ ...content, at: now(), batch, events }),
+    }
   }
 
   /** When it fails, the transaction is surely rolled back, and the stream stands where it stood. */

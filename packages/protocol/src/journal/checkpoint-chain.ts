@@ -1,19 +1,13 @@
 /** Follows the chain of checkpoints: signed, linked, without a gap. */
 import { digestBytes } from '../digest.ts'
-import {
-  type CheckpointContent,
-  type JournalJwk,
-  journalKid,
-  kidOf,
-  openCheckpoint,
-} from './checkpoint.ts'
+import { type CheckpointContent, readCheckpoint } from './checkpoint.ts'
 import type { Findings } from './finding.ts'
-import type { CheckpointLine, KeyLine } from './line.ts'
+import type { KeyRing } from './journal-key.ts'
+import type { CheckpointLine } from './line.ts'
 
 export class CheckpointChain {
   readonly #findings: Findings
-  readonly #keys = new Map<string, JournalJwk>()
-  readonly #signed = new Map<string, number>()
+  readonly #keys: KeyRing
   #next = 1
   #previous: string | null = null
   /** Sequence of the first that is read; null: the first of all. */
@@ -21,18 +15,9 @@ export class CheckpointChain {
   count = 0
   newest: { readonly sequence: number; readonly at: number } | null = null
 
-  constructor(findings: Findings) {
+  constructor(findings: Findings, keys: KeyRing) {
     this.#findings = findings
-  }
-
-  addKey({ kid, jwk }: KeyLine): void {
-    if (journalKid(jwk) === kid) this.#keys.set(kid, jwk)
-    else this.#findings.add('key_changed', { kid })
-  }
-
-  /** How many checkpoints each key has signed. */
-  signers(): { readonly kid: string; readonly checkpoints: number }[] {
-    return [...this.#signed].map(([kid, checkpoints]) => ({ kid, checkpoints }))
+    this.#keys = keys
   }
 
   /** What it says, when that can be believed. */
@@ -62,20 +47,18 @@ export class CheckpointChain {
   }
 
   #open({ sequence, at, position, jws }: CheckpointLine): CheckpointContent | undefined {
-    const kid = kidOf(jws)
-    const jwk = kid === undefined ? undefined : this.#keys.get(kid)
-    if (kid !== undefined && !jwk) {
-      this.#findings.add('key_unknown', { checkpoint: sequence, kid })
+    const opened = this.#keys.open(jws, 'checkpoints')
+    if ('problem' in opened && opened.problem === 'key_unknown') {
+      this.#findings.add('key_unknown', { checkpoint: sequence, kid: opened.kid })
       return undefined
     }
-    const content = kid && jwk ? openCheckpoint(jws, kid, jwk) : undefined
+    const content = 'content' in opened ? readCheckpoint(opened.content) : undefined
     const isSame =
       content?.sequence === sequence && content.at === at && content.position === position
     if (!content || !isSame) {
       this.#findings.add('checkpoint_changed', { checkpoint: sequence })
       return undefined
     }
-    this.#signed.set(kid as string, (this.#signed.get(kid as string) ?? 0) + 1)
     return content
   }
 }

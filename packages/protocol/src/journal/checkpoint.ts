@@ -2,24 +2,8 @@
  * A checkpoint: signed, in a chain of its own, it lists the head of each stream that grew since a checkpoint last
  * listed it. Together with those before it, it says where every stream stood.
  */
-import { createPublicKey, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
-import { signJws, verifyJws } from '../jws.ts'
-import { thumbprint } from '../seal.ts'
-
-export const journalJwk = z.object({
-  kty: z.literal('OKP'),
-  crv: z.literal('Ed25519'),
-  x: z.string().regex(/^[\w-]{43}$/),
-})
-export type JournalJwk = z.infer<typeof journalJwk>
-
-/** What signs checkpoints. */
-export interface JournalSigner {
-  readonly kid: string
-  readonly jwk: JournalJwk
-  readonly privateKey: KeyObject
-}
+import { type JournalSigner, signJournal } from './journal-key.ts'
 
 const head = z.strictObject({
   stream: z.string(),
@@ -44,36 +28,10 @@ export type CheckpointContent = Readonly<
 >
 
 export function signCheckpoint(content: CheckpointContent, signer: JournalSigner): string {
-  return signJws(JSON.stringify(content), signer.kid, signer.privateKey)
+  return signJournal(content, signer)
 }
 
-/** The key id that a JWS names; undefined when it is none. */
-export function kidOf(jws: string): string | undefined {
-  try {
-    const header = JSON.parse(Buffer.from(jws.split('.')[0] ?? '', 'base64url').toString())
-    return typeof header.kid === 'string' ? header.kid : undefined
-  } catch {
-    return undefined
-  }
+/** Undefined for what `signCheckpoint` never signs. */
+export function readCheckpoint(content: unknown): CheckpointContent | undefined {
+  return checkpoint.safeParse(content).data
 }
-
-/** Undefined unless the signature is right and the content is a checkpoint. */
-export function openCheckpoint(jws: string, kid: string, jwk: JournalJwk) {
-  const payload = verifyJws(jws, kid, createPublicKey({ key: jwk, format: 'jwk' }))
-  if (payload === undefined || !isExact(jws)) return undefined
-  try {
-    return checkpoint.safeParse(JSON.parse(payload)).data
-  } catch {
-    return undefined
-  }
-}
-
-/** Readers of base64 are lenient: the same bytes have other spellings, of which only one was signed and hashed. */
-function isExact(jws: string): boolean {
-  return jws
-    .split('.')
-    .every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)
-}
-
-/** A key is named by itself, so that none can be put in another's place. */
-export const journalKid = (jwk: JournalJwk): string => thumbprint(jwk)

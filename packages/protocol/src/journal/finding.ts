@@ -8,6 +8,7 @@ export const findingKinds = {
   checkpoint_missing: 'the checkpoint is missing',
   checkpoint_out_of_order: 'the checkpoint stands in the wrong place',
   checkpoint_unlinked: 'the checkpoint does not follow the one before it',
+  stream_unsigned: 'the stream was not begun by whom it names',
   page_changed: 'the page is not what was recorded',
   page_missing: 'events are missing',
   page_out_of_order: 'the page stands in the wrong place',

@@ -1,7 +1,8 @@
 /** What is kept and exported stays as it is: an export of today is verified by every later release. */
 import { expect, test } from 'vitest'
-import { journalKid, kidOf, openCheckpoint, signCheckpoint } from './checkpoint.ts'
+import { readCheckpoint, signCheckpoint } from './checkpoint.ts'
 import { findingKinds } from './finding.ts'
+import { KeyRing } from './journal-key.ts'
 import { JournalVerifier } from './journal-verifier.ts'
 import { pageLine, readLine } from './line.ts'
 import { batchOf, composePage } from './page.ts'
@@ -72,10 +73,17 @@ test('a checkpoint is a JWS of this', () => {
   } as const
   const jws = signCheckpoint(content, signer)
   expect(jws).toBe(signed)
-  expect(kidOf(jws)).toBe('UDDReOZl1ipXAfp9wYsm13sDBMK5og--QWdBjzuf6o4')
-  expect(journalKid(signer.jwk)).toBe(signer.kid)
-  expect(openCheckpoint(jws, signer.kid, signer.jwk)).toEqual(content)
-  expect(openCheckpoint(jws, signer.kid, sampleSigner(2).jwk)).toBeUndefined()
+  expect(signer.kid).toBe('UDDReOZl1ipXAfp9wYsm13sDBMK5og--QWdBjzuf6o4')
+  const keys = new KeyRing()
+  expect(keys.open(jws, 'checkpoints')).toEqual({ problem: 'key_unknown', kid: signer.kid })
+  expect(keys.add(signer.kid, sampleSigner(2).jwk)).toBe(false)
+  expect(keys.add(signer.kid, signer.jwk)).toBe(true)
+  const opened = keys.open(jws, 'checkpoints')
+  expect(opened).toEqual({ content })
+  expect('content' in opened && readCheckpoint(opened.content)).toEqual(content)
+  for (const changed of [jws.slice(0, -1), jws.replace(/.$/, '!'), `${jws}.`, '', 'a.b.c'])
+    expect(keys.open(changed, 'streams')).toEqual({ problem: 'changed' })
+  expect(keys.uses()).toEqual([{ kid: signer.kid, checkpoints: 1, streams: 0 }])
 })
 
 test('an export of the first release verifies', () => {
@@ -90,7 +98,7 @@ test('an export of the first release verifies', () => {
 test('findings have these names', () => {
   expect(Object.keys(findingKinds).join(' ')).toBe(
     'unreadable_line cut_off key_changed key_unknown checkpoint_changed checkpoint_missing ' +
-      'checkpoint_out_of_order checkpoint_unlinked page_changed page_missing page_out_of_order ' +
+      'checkpoint_out_of_order checkpoint_unlinked stream_unsigned page_changed page_missing page_out_of_order ' +
       'page_repeated page_unlinked tail_missing stream_missing head_differs not_covered ' +
       'batch_differs execution_gap row_missing row_differs',
   )
@@ -100,20 +108,23 @@ const exported = [
   '{"journal":{"v":1,"at":1800000000000,"from":null}}',
   '{"key":{"kid":"UDDReOZl1ipXAfp9wYsm13sDBMK5og--QWdBjzuf6o4","jwk":{"kty":"OKP","crv":"Ed' +
     '25519","x":"iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w"},"at":1800000000000}}',
-  '{"stream":"str_a","first":1,"last":1,"hash":"sha256:2d4aa22f61636e8d5378c2230de4cc3b2680' +
-    'ee024ca9bbd2936edb850b60a478","page":{"v":1,"stream":"str_a","first":1,"previous":null,"' +
-    'instance":"ins_a","at":1800000000000,"events":[{"kind":"dispatching","at":1800000000000,' +
-    '"execution":"exe_a","sequence":1,"tool":"search"}]}}',
-  '{"stream":"str_a","first":2,"last":2,"hash":"sha256:21c259de52b67156fc4c2c2f28586a9fd736' +
-    '18bd563fe74f1a0866b799900c12","page":{"v":1,"stream":"str_a","first":2,"previous":"sha25' +
-    '6:2d4aa22f61636e8d5378c2230de4cc3b2680ee024ca9bbd2936edb850b60a478","instance":"ins_a","' +
+  '{"stream":"str_a","first":1,"last":1,"hash":"sha256:f148a007273fcb8b0c15ef0fb531e492f493' +
+    'a194d6f3202f17662e19b03feebd","page":{"v":1,"stream":"str_a","first":1,"previous":null,"' +
+    'instance":"ins_a","opening":"eyJhbGciOiJFZERTQSIsImtpZCI6IlVERFJlT1psMWlwWEFmcDl3WXNtMTN' +
+    'zREJNSzVvZy0tUVdkQmp6dWY2bzQifQ.eyJ2IjoxLCJzdHJlYW0iOiJzdHJfYSIsImluc3RhbmNlIjoiaW5zX2Ei' +
+    'fQ.LQdiBcJZVDiwmwb1k-2DBaIaojExNonxYW5oCQPUwMuxCKCUw12y4s8ndo5dPJCizHlYc1uWJlgH7uVYko-lB' +
+    'g","at":1800000000000,"events":[{"kind":"dispatching","at":1800000000000,"execution":"ex' +
+    'e_a","sequence":1,"tool":"search"}]}}',
+  '{"stream":"str_a","first":2,"last":2,"hash":"sha256:e3e04d7a7b458e08eec8c664dadc786a2d8f' +
+    '491ffda0a29bfa6bbd1e6d7cccd7","page":{"v":1,"stream":"str_a","first":2,"previous":"sha25' +
+    '6:f148a007273fcb8b0c15ef0fb531e492f493a194d6f3202f17662e19b03feebd","instance":"ins_a","' +
     'at":1800000000000,"events":[{"kind":"succeeded","at":1800000000000,"execution":"exe_a","' +
     'sequence":2,"code":null,"notes":{"status":200}}]}}',
   '{"checkpoint":{"sequence":1,"at":1800000000000,"position":2,"jws":"eyJhbGciOiJFZERTQSIsI' +
     'mtpZCI6IlVERFJlT1psMWlwWEFmcDl3WXNtMTNzREJNSzVvZy0tUVdkQmp6dWY2bzQifQ.eyJ2IjoxLCJzZXF1ZW' +
     '5jZSI6MSwicHJldmlvdXMiOm51bGwsImF0IjoxODAwMDAwMDAwMDAwLCJwb3NpdGlvbiI6MiwiaGVhZHMiOlt7In' +
-    'N0cmVhbSI6InN0cl9hIiwic2VxdWVuY2UiOjIsImhhc2giOiJzaGEyNTY6MjFjMjU5ZGU1MmI2NzE1NmZjNGMyYz' +
-    'JmMjg1ODZhOWZkNzM2MThiZDU2M2ZlNzRmMWEwODY2Yjc5OTkwMGMxMiJ9XX0.R6P2LvGzi3DTfeTDuFCiTh0TaB' +
-    'idKL6_r4TSSuNI3Dzay951hIgANDOX4YPBlHi8yjDolrHGBUkkmxJeI4g7Bg"}}',
+    'N0cmVhbSI6InN0cl9hIiwic2VxdWVuY2UiOjIsImhhc2giOiJzaGEyNTY6ZTNlMDRkN2E3YjQ1OGUwOGVlYzhjNj' +
+    'Y0ZGFkYzc4NmEyZDhmNDkxZmZkYTBhMjliZmE2YmJkMWU2ZDdjY2NkNyJ9XX0.R3Bro4GFnmzHgNGFs5pcC5yRE1' +
+    '-KjzWLMAyltbVw4sqLCebIbrmKHeqz_wapJ9kxk3G7RhGWsrrsQKMlVz7gBg"}}',
   '{"end":{"checkpoint":1}}',
 ]

@@ -3,7 +3,7 @@ import type { ExecutionRecord } from './execution-book.ts'
 import type { Finding } from './finding.ts'
 import { JournalVerifier } from './journal-verifier.ts'
 import { headerLine, keyLine } from './line.ts'
-import { batchOf, composePage } from './page.ts'
+import { batchOf, composePage, signOpening } from './page.ts'
 import { SampleJournal, sampleEvent, sampleSigner, start } from './sample-journal.ts'
 
 function verify(lines: readonly string[]) {
@@ -49,7 +49,7 @@ test('finds nothing in a whole journal, and says what it has seen', () => {
     checked: { streams: 2, pages: 5, events: 7, executions: 3, checkpoints: 3, rows: 0 },
     newestCheckpoint: { sequence: 3, at: start },
     notYetCovered: 0,
-    keys: [{ kid: sampleSigner().kid, checkpoints: 3 }],
+    keys: [{ kid: sampleSigner().kid, checkpoints: 3, streams: 2 }],
     findings: [],
     more: 0,
   })
@@ -194,6 +194,27 @@ describe('finds, with its place,', () => {
     expect(found(lines)).toContainEqual({ kind: 'key_changed', kid })
   })
 
+  test.each([
+    ['nobody', undefined],
+    ['a stranger', signOpening({ stream: 'a', instance: 'ins_a' }, sampleSigner(2))],
+    [
+      'its gateway as another stream',
+      signOpening({ stream: 'b', instance: 'ins_a' }, sampleSigner()),
+    ],
+    ['another gateway', signOpening({ stream: 'a', instance: 'ins_b' }, sampleSigner())],
+  ])('a stream that was begun by %s', (_, opening) => {
+    const content = { v: 1, stream: 'a', first: 1, previous: null, instance: 'ins_a' } as const
+    const events = [sampleEvent('x', 1, 'refused')]
+    const begun = (signed: string | undefined) => {
+      const { text, hash } = composePage({ ...content, opening: signed, at: start, events })
+      const page = `{"stream":"a","first":1,"last":1,"hash":"${hash}","page":${text}}`
+      return [...sample().slice(0, 2), page, '{"end":{"checkpoint":null}}']
+    }
+    expect(found(begun(opening))).toEqual([{ kind: 'stream_unsigned', stream: 'a' }])
+    const right = signOpening({ stream: 'a', instance: 'ins_a' }, sampleSigner())
+    expect(found(begun(right))).toEqual([])
+  })
+
   test('an end that is missing, and lines that are none', () => {
     expect(found(without(10))).toEqual([{ kind: 'cut_off', line: 10 }])
     const lines = sample()
@@ -210,13 +231,23 @@ describe('finds, with its place,', () => {
       const events = intents.map((intentDigest, at) =>
         sampleEvent(`x${at}`, 1, 'dispatching', { intentDigest }),
       )
-      const content = { v: 1, stream: 'a', first: 1, previous: null, instance: 'i', at: start }
-      const { text, hash } = composePage({ ...content, v: 1, batch: batchOf(batch), events })
+      const opening = signOpening({ stream: 'a', instance: 'i' }, sampleSigner())
+      const content = {
+        v: 1,
+        stream: 'a',
+        first: 1,
+        previous: null,
+        instance: 'i',
+        opening,
+      } as const
+      const { text, hash } = composePage({ ...content, at: start, batch: batchOf(batch), events })
       return `{"stream":"a","first":1,"last":2,"hash":"${hash}","page":${text}}`
     }
-    const [header, , , , , , , , , , end] = sample() as [string, ...string[]]
-    const lines = (batch: readonly string[]) => [header, page(batch), '{"end":{"checkpoint":null}}']
-    expect(end).toContain('"checkpoint":3')
+    const [header, key] = sample() as [string, string]
+    const lines = (batch: readonly string[]) => [
+      ...[header, key, page(batch)],
+      '{"end":{"checkpoint":null}}',
+    ]
     expect(found(lines(intents))).toEqual([])
     expect(found(lines(intents.toReversed()))).toEqual([
       { kind: 'batch_differs', stream: 'a', sequence: 1 },

@@ -12,8 +12,15 @@ import {
   type ExecutionRow,
 } from './execution-book.ts'
 import { type Finding, Findings, type Place } from './finding.ts'
-import { type CheckpointLine, type JournalHeader, type PageLine, readLine } from './line.ts'
-import { batchOf, type ReadPage, readPage } from './page.ts'
+import { KeyRing, type KeyUse } from './journal-key.ts'
+import {
+  type CheckpointLine,
+  type JournalHeader,
+  type KeyLine,
+  type PageLine,
+  readLine,
+} from './line.ts'
+import { batchOf, isOpening, type ReadPage, readPage } from './page.ts'
 import { StreamBook } from './stream-book.ts'
 
 export interface JournalReport {
@@ -31,7 +38,7 @@ export interface JournalReport {
   readonly newestCheckpoint: { readonly sequence: number; readonly at: number } | null
   /** Pages that are too young to be known to a checkpoint, and are not. */
   readonly notYetCovered: number
-  readonly keys: readonly { readonly kid: string; readonly checkpoints: number }[]
+  readonly keys: readonly KeyUse[]
   readonly findings: readonly Finding[]
   /** Findings beyond those. */
   readonly more: number
@@ -40,7 +47,8 @@ export interface JournalReport {
 export class JournalVerifier {
   readonly #findings = new Findings()
   readonly #streams = new StreamBook(this.#findings)
-  readonly #chain = new CheckpointChain(this.#findings)
+  readonly #keys = new KeyRing()
+  readonly #chain = new CheckpointChain(this.#findings, this.#keys)
   readonly #executions: ExecutionBook
   #header: JournalHeader | undefined
   #hasEnded = false
@@ -64,7 +72,7 @@ export class JournalVerifier {
         this.#begin(line.header)
         break
       case 'key':
-        this.#chain.addKey(line.key)
+        this.#addKey(line.key)
         break
       case 'page':
         this.#addPage(line.page, line.value)
@@ -121,7 +129,7 @@ export class JournalVerifier {
       },
       newestCheckpoint: this.#chain.newest,
       notYetCovered: pages,
-      keys: this.#chain.signers(),
+      keys: this.#keys.uses(),
       ...this.#findings.list(),
     }
   }
@@ -136,6 +144,10 @@ export class JournalVerifier {
     this.#chain.base = from?.checkpoint ?? null
   }
 
+  #addKey({ kid, jwk }: KeyLine): void {
+    if (!this.#keys.add(kid, jwk)) this.#findings.add('key_changed', { kid })
+  }
+
   #addPage(line: PageLine, value: unknown): void {
     const page = readPage(value)
     const { stream, first } = line
@@ -144,12 +156,18 @@ export class JournalVerifier {
     this.#pages++
     this.#streams.add(line, page)
     if (!page) return
+    if (first === 1 && !this.#isOpened(page)) this.#findings.add('stream_unsigned', { stream })
     const dispatched = page.events.filter(({ kind }) => kind === 'dispatching')
     if (page.batch && page.batch !== batchOf(dispatched.map((one) => String(one.intentDigest))))
       this.#findings.add('batch_differs', { stream, sequence: first })
     for (const [at, event] of page.events.entries())
       this.#executions.add(event, page.instance, { stream, sequence: first + at })
     this.#events += page.events.length
+  }
+
+  #isOpened(page: ReadPage): boolean {
+    const opened = this.#keys.open(page.opening ?? '', 'streams')
+    return 'content' in opened && isOpening(opened.content, page)
   }
 
   #addCheckpoint(line: CheckpointLine): void {

@@ -3,7 +3,7 @@
  * checkpoints, last the end. Gateways write it, and whoever has it can check it.
  */
 import { z } from 'zod'
-import { journalJwk } from './checkpoint.ts'
+import { journalJwk } from './journal-key.ts'
 
 const header = z.object({
   v: z.literal(1),

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { type Digest, digestBytes } from '../digest.ts'
 import { batchPayload } from '../worker-wire.ts'
 import { type JournalEvent, journalEvent } from './event.ts'
+import { type JournalSigner, signJournal } from './journal-key.ts'
 
 export interface PageContent {
   readonly v: 1
@@ -16,6 +17,8 @@ export interface PageContent {
   readonly previous: Digest | null
   /** The gateway that appends to the stream. */
   readonly instance: string
+  /** Of the first page: `signOpening` of its stream, so that nobody else begins one in its gateway's name. */
+  readonly opening?: string | undefined
   /** ms since 1970, that gateway's clock. */
   readonly at: number
   /**
@@ -32,9 +35,28 @@ export interface PageText {
 }
 
 export function composePage(content: PageContent): PageText {
-  const { v, stream, first, previous, instance, at, batch, events } = content
-  const text = inAscii(JSON.stringify({ v, stream, first, previous, instance, at, batch, events }))
+  const { v, stream, first, previous, instance, opening, at, batch, events } = content
+  const text = inAscii(
+    JSON.stringify({ v, stream, first, previous, instance, opening, at, batch, events }),
+  )
   return { text, hash: digestBytes(text) }
+}
+
+interface Opening {
+  readonly stream: string
+  readonly instance: string
+}
+
+export function signOpening({ stream, instance }: Opening, signer: JournalSigner): string {
+  return signJournal({ v: 1, stream, instance }, signer)
+}
+
+const opening = z.strictObject({ v: z.literal(1), stream: z.string(), instance: z.string() })
+
+/** Whether it is what `signOpening` signed for this stream. */
+export function isOpening(content: unknown, { stream, instance }: Opening): boolean {
+  const { success, data } = opening.safeParse(content)
+  return success && data.stream === stream && data.instance === instance
 }
 
 /** Names of tools may be in any script, or in characters that a terminal acts on: an export shows neither. */
@@ -56,6 +78,7 @@ const page = z.strictObject({
   first: z.int().positive(),
   previous: z.string().nullable(),
   instance: z.string(),
+  opening: z.string().optional(),
   at: z.int(),
   batch: z.string().optional(),
   events: z.array(journalEvent).min(1),

@@ -1,16 +1,11 @@
 /** Journals for tests, as a gateway would write them, with a key that is always the same. */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { type Digest, digestBytes } from '../digest.ts'
-import {
-  type JournalHead,
-  type JournalSigner,
-  journalJwk,
-  journalKid,
-  signCheckpoint,
-} from './checkpoint.ts'
+import { type JournalHead, signCheckpoint } from './checkpoint.ts'
 import type { EventKind, JournalEvent } from './event.ts'
+import { type JournalSigner, journalJwk, journalKid } from './journal-key.ts'
 import { checkpointLine, endLine, headerLine, keyLine, type PageLine, pageLine } from './line.ts'
-import { composePage } from './page.ts'
+import { composePage, signOpening } from './page.ts'
 
 export const start = 1_800_000_000_000
 
@@ -53,6 +48,7 @@ export class SampleJournal {
       first,
       previous: head.hash,
       instance: 'ins_a',
+      opening: head.hash ? undefined : signOpening({ stream, instance: 'ins_a' }, this.signer),
       at: this.at,
       events,
     })
