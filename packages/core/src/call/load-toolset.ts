@@ -172,9 +172,9 @@ async function readAuthority(reads: Reads, refs: AuthorityRefs, now: number): Pr
     profiles: await all(refs.profiles, (id) => reads.profiles.get(id)),
     // All that stand in one question: there are as many as tools, and a list is asked for often.
     grants: new Map(
-      (await all(refs.profiles, (id) => reads.grants.ofProfile(id)))
-        .values()
-        .flatMap((grants) => grants.map((grant) => [grant.id, grant] as const)),
+      [...(await all(refs.profiles, (id) => reads.grants.ofProfile(id))).values()].flatMap(
+        (grants) => grants.map((grant) => [grant.id, grant] as const),
+      ),
     ),
     sessions: await all(refs.sessions, (id) => reads.sessions.get(id)),
     pause: undefined,

@@ -32,7 +32,7 @@ const ids = {
   binding: `bnd_${body}` as BindingId,
 }
 
-export const digest = (char: string): string => `sha256:${char.repeat(64)}`
+const digest = (char: string): string => `sha256:${char.repeat(64)}`
 
 export function aSession(change: Partial<Session> = {}): Session {
   return {
