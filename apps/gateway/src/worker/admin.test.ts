@@ -100,6 +100,21 @@ test('orders a listing with the claims of the connection and its credential', as
   expect(ms).toBe(50_000)
 })
 
+test('whoever asks for the same listing while it is under way joins', async () => {
+  const { admin, orders } = adminOf({}, '{"tools":[]}')
+  const same = [admin.list(connection, credential), admin.list(connection, credential)]
+  const others = [
+    admin.list({ ...connection, revision: 4 }, credential),
+    admin.list(connection, { ...credential, version: 3 }),
+    admin.list(connection, undefined),
+  ]
+  expect(orders).toHaveLength(4)
+  expect(await Promise.all(same)).toEqual([{ tools: [] }, { tools: [] }])
+  await Promise.all(others)
+  await admin.list(connection, credential)
+  expect(orders).toHaveLength(5)
+})
+
 test('orders a listing without a credential', async () => {
   const { admin, orders } = adminOf({}, '{}')
   await admin.list(connection, undefined)

@@ -36,12 +36,24 @@ const slackMs = 5_000
 
 export class LinkedWorkerAdmin implements WorkerAdmin {
   readonly #options: LinkedAdminOptions
+  /** Under way, by what they are asked with: whoever asks the same meanwhile joins. */
+  readonly #listings = new Map<string, Promise<Listing>>()
 
   constructor(options: LinkedAdminOptions) {
     this.#options = options
   }
 
-  async list(connection: Connection, credential: Credential | undefined): Promise<Listing> {
+  /** One at a time for a connection: the orders of the worker are limited, and calls need them. */
+  list(connection: Connection, credential: Credential | undefined): Promise<Listing> {
+    const key = [connection.id, connection.revision, credential?.id, credential?.version].join(' ')
+    const known = this.#listings.get(key)
+    if (known !== undefined) return known
+    const listing = this.#list(connection, credential).finally(() => this.#listings.delete(key))
+    this.#listings.set(key, listing)
+    return listing
+  }
+
+  async #list(connection: Connection, credential: Credential | undefined): Promise<Listing> {
     const order = this.#composeList(connection, credential)
     const answer = await this.#options.link.order(order, maxStartWithin + listMs + slackMs)
     return listingOf(answer)
