@@ -54,6 +54,16 @@ test('the parts of a header value are secrets too, and what Basic holds', () => 
   expect(holdsForm(result('somebody'), found)).toBe(false)
 })
 
+test('values of many words are sought as wholes, and a bounded number of their words', () => {
+  const word = (n: number) => `word${String(n).padStart(5, '0')}`
+  const value = (header: number) =>
+    Array.from({ length: 800 }, (_, n) => word(1000 * header + n)).join(' ')
+  const values = Array.from({ length: 10 }, (_, header) => value(header))
+  const found = formsOfValues(values)
+  expect(found.length).toBeLessThan(400)
+  for (const text of [...values, word(0)]) expect(holdsForm(result(text), found)).toBe(true)
+})
+
 test('what is short is an ordinary word', () => {
   expect(formsOfValues(['1', 'true', 'acme-12'])).toEqual([])
 })

@@ -2,10 +2,12 @@
 
 /** Shorter ones are words of ordinary text: a search for them would withhold answers that leak nothing. */
 const shortest = 8
+/** Every answer is searched for each: a value of many words must not make that long. What is whole goes first. */
+const mostSecrets = 32
 
 /** Forms of secrets that are sent in headers: tokens and header values. */
 export function formsOfValues(values: readonly string[]): Buffer[] {
-  return formsOf(values.flatMap(partsOf))
+  return formsOf([...values, ...values.flatMap(partsOf)])
 }
 
 /** Forms of what a URL hides: values of its query, and parts of its path that do not look like a word. */
@@ -50,7 +52,8 @@ function decoded(part: string): string {
 }
 
 function formsOf(secrets: readonly string[]): Buffer[] {
-  const texts = secrets.filter((secret) => secret.length >= shortest).flatMap(spellings)
+  const sought = new Set(secrets.filter((secret) => secret.length >= shortest))
+  const texts = [...sought].slice(0, mostSecrets).flatMap(spellings)
   return [...new Set(texts)].map((text) => Buffer.from(text))
 }
 
