@@ -27,8 +27,12 @@ type Handlers = ReturnType<typeof auditHandlers>
 export class Auditor {
   readonly #audit: Handlers
 
-  constructor(store: Store, checkpoints: Pick<Checkpoints, 'write' | 'newest'>) {
-    this.#audit = auditHandlers({ store, checkpoints, now: Date.now })
+  constructor(
+    store: Store,
+    checkpoints: Pick<Checkpoints, 'write' | 'newest'>,
+    now: () => number = Date.now,
+  ) {
+    this.#audit = auditHandlers({ store, checkpoints, now })
   }
 
   /** As `sallyport audit verify`. */
@@ -80,7 +84,7 @@ export class Recorder {
       journal: this.journal,
       report: (error) => this.reported.push(error),
     })
-    this.auditor = new Auditor(store, this.checkpoints)
+    this.auditor = new Auditor(store, this.checkpoints, () => this.clock())
   }
 
   /** Records its key and takes a lease, as a gateway does when it starts. */
@@ -134,7 +138,7 @@ export class Recorder {
   }
 }
 
-export function outcomeOf({ id }: Execution): Settlement {
+function outcomeOf({ id }: Execution): Settlement {
   return {
     id,
     from: ['dispatching'],

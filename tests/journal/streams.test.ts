@@ -109,6 +109,28 @@ test('a page that cannot be appended takes the rows it tells of along', async ()
   expect(await pagesOf(recorder.store)).toEqual(['0 1-1', '0 2-2'])
 })
 
+test('a page that somebody else put in its way ends the stream, not the recording', async () => {
+  const store = memory()
+  const recorder = await new Recorder(store).begin()
+  await recorder.pass(2)
+  const [page] = await store.journal.pages(0, all, 1)
+  if (!page) throw new Error('it was there')
+  const { position: _, ...forged } = { ...page, first: 3, last: 3 }
+  await store.transact((tx) => tx.journal.append(forged))
+  await expect(recorder.pass(1)).rejects.toThrow(TypeError)
+  await recorder.pass(1)
+  expect(await pagesOf(store)).toEqual(['0 1-2', '0 3-3', '1 1-1'])
+  const { findings } = await recorder.verify()
+  expect(findings).toContainEqual({ kind: 'page_changed', stream: page.stream, sequence: 3 })
+  // The checkpoint lists what this gateway appended, not what was put behind it.
+  const later = new Recorder(store, { clock: () => Date.now() + 700_000 })
+  expect((await later.auditor.verify()).findings).toContainEqual({
+    kind: 'not_covered',
+    stream: page.stream,
+    sequence: 3,
+  })
+})
+
 describe.each(['before', 'after'] as const)(
   'a commit whose end is unclear, %s it was done,',
   (end) => {

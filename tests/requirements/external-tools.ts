@@ -232,6 +232,8 @@ export const externalTools: readonly Requirement[] = [
     'the journal says what the upstream saw',
     'tests/clients/agent-behaviour.ts › calls granted tools, and the model is told what the upstream said',
     'tests/system/crash.test.ts › answers that come while the gateway is dead are settled with their digests',
+    'tests/journal/call-events.test.ts › a call is told when it passes and when its outcome is recorded, by value',
+    'tests/system/audit.test.ts › a gateway that is killed leaves a journal that is whole, and the next one signs what it left',
   ),
   built(
     'ET-57',
@@ -382,6 +384,7 @@ export const externalTools: readonly Requirement[] = [
     'journal rows survive the deletion of what they name',
     'packages/core/src/connection/connections.test.ts › removing frees the name and lets go of the secrets',
     'packages/store/src/contract/connections-contract.ts › gives the name of a deleted connection to another, and still finds the deleted one',
+    'packages/protocol/src/journal/formats.test.ts › an export of the first release verifies',
   ),
   built(
     'ET-96',

@@ -2,7 +2,7 @@
  * Writes checkpoints: after every thousand events and from time to time. A gateway lists its own streams from memory,
  * so that it signs what it appended and not what it finds; of gateways that are gone it lists what they left.
  */
-import { type InstanceId, SallyportError, type StreamId } from '@sallyport/protocol'
+import { type InstanceId, SallyportError } from '@sallyport/protocol'
 import {
   digestBytes,
   type JournalHead,
@@ -10,7 +10,7 @@ import {
   signCheckpoint,
 } from '@sallyport/protocol/node'
 import type { Store, Tx } from '../store.ts'
-import type { Journal } from './journal.ts'
+import type { Journal, Unlisted } from './journal.ts'
 
 export interface CheckpointsDeps {
   readonly store: Store
@@ -79,12 +79,13 @@ export class Checkpoints {
     if (newest !== null) this.#newest = newest
   }
 
-  /** Of streams that nobody remembers the end of: its own after unclear commits, and those of gateways that are gone. */
-  async #findHeads(tx: Tx, unclear: readonly StreamId[]): Promise<JournalHead[]> {
+  /** Pages of its own whose commit was unclear and that are there, and what gateways that are gone left. */
+  async #findHeads(tx: Tx, unclear: Unlisted['unclear']): Promise<JournalHead[]> {
     const orphans = await tx.journal.orphans(await tx.now(), this.#deps.instance)
-    const found = await tx.journal.uncovered([...unclear, ...orphans])
+    const own = await tx.journal.uncovered([...unclear.keys()])
+    const left = await tx.journal.uncovered(orphans)
     await tx.journal.endStreams(orphans, await tx.now())
-    return found
+    return [...own.filter(({ stream, hash }) => unclear.get(stream)?.hash === hash), ...left]
   }
 
   /** Throws `journal_damaged` when the chain is shorter than it was: to go on would hide that. */

@@ -70,7 +70,7 @@ export interface JournalWrites extends JournalReads {
   /** Streams that have not ended and whose gateway holds no lease at `now`; not those of `except`. */
   orphans(now: number, except: InstanceId): Promise<StreamId[]>
   /** Heads of these streams that are beyond what is covered. */
-  uncovered(streams: readonly StreamId[]): Promise<JournalHead[]>
+  uncovered(streams: readonly StreamId[]): Promise<(JournalHead & { stream: StreamId })[]>
   /** They are no orphans any more. */
   endStreams(streams: readonly StreamId[], at: number): Promise<void>
   /** Does nothing when it is there. */

@@ -27,6 +27,8 @@ interface Stream {
   head: Head | undefined
   /** Sequence up to which a checkpoint has listed it. */
   listed: number
+  /** Of a page whose commit has no clear end. The stream is not used again. */
+  unclear?: Head
 }
 
 interface Appended {
@@ -37,6 +39,11 @@ interface Appended {
 interface Head {
   readonly sequence: number
   readonly hash: Digest
+}
+
+export interface Unlisted {
+  readonly heads: readonly JournalHead[]
+  readonly unclear: ReadonlyMap<StreamId, Head>
 }
 
 export interface JournalDeps {
@@ -54,8 +61,6 @@ export class Journal {
   readonly #deps: JournalDeps
   readonly #streams = new Set<Stream>()
   readonly #idle: Stream[] = []
-  /** Streams after a commit whose end is unclear: what they end with is known to the database only. */
-  readonly #unclear = new Set<StreamId>()
 
   constructor(deps: JournalDeps) {
     this.#deps = deps
@@ -77,17 +82,22 @@ export class Journal {
       for (const one of appended) this.#committed(one)
       return result
     } catch (thrown) {
-      for (const { stream } of appended) this.#retire(stream)
+      // The page is there or not: rather than to guess, the next one begins another stream.
+      for (const { stream, page } of appended) stream.unclear = headOf(page)
       throw thrown
     }
   }
 
-  /** Heads of its streams that no checkpoint has listed, and streams whose head must be read. */
-  unlisted(): { readonly heads: readonly JournalHead[]; readonly unclear: readonly StreamId[] } {
+  /** Heads of its streams that no checkpoint has listed; and those that streams may have, for all that is known. */
+  unlisted(): Unlisted {
     const heads: JournalHead[] = []
-    for (const { id, head, listed } of this.#streams)
+    const unclear = new Map<StreamId, Head>()
+    for (const stream of this.#streams) {
+      const { id, head, listed } = stream
       if (head && head.sequence > listed) heads.push({ stream: id, ...head })
-    return { heads, unclear: [...this.#unclear] }
+      if (stream.unclear) unclear.set(id, stream.unclear)
+    }
+    return { heads, unclear }
   }
 
   /** A checkpoint with these heads was committed. */
@@ -119,31 +129,33 @@ export class Journal {
 
   /** When it fails, the transaction is surely rolled back, and the stream stands where it stood. */
   async #append(tx: Tx, draft: PageDraft): Promise<Appended> {
-    const stream = this.#idle.pop() ?? this.#begin()
+    if (this.#idle.length === 0) this.#idle.push(this.#begin())
+    const stream = this.#idle.at(-1) as Stream
+    const page = this.#compose(stream, draft)
+    this.#idle.pop()
     try {
-      const page = this.#compose(stream, draft)
-      const { instance, now } = this.#deps
-      if (!stream.head) {
-        const startedAt = now()
-        await tx.journal.begin({ id: stream.id, instance, startedAt, covered: 0, endedAt: null })
-      }
+      if (!stream.head) await this.#record(tx, stream)
       await tx.journal.append(page)
       return { stream, page }
     } catch (thrown) {
-      this.#idle.push(stream)
+      // What stands there already is not ours; whoever wrote it must not keep calls from being recorded.
+      if (!(thrown instanceof TypeError)) this.#idle.push(stream)
       throw thrown
     }
   }
 
+  async #record(tx: Tx, { id }: Stream): Promise<void> {
+    const { instance, now } = this.#deps
+    await tx.journal.begin({ id, instance, startedAt: now(), covered: 0, endedAt: null })
+  }
+
   #committed({ stream, page }: Appended): void {
-    stream.head = { sequence: page.last, hash: page.hash }
+    stream.head = headOf(page)
     this.#idle.push(stream)
     this.#deps.committed?.(page.last - page.first + 1)
   }
+}
 
-  /** The page may be there or not: rather than to guess, the next page begins another stream. */
-  #retire(stream: Stream): void {
-    this.#streams.delete(stream)
-    this.#unclear.add(stream.id)
-  }
+function headOf({ last, hash }: JournalPage): Head {
+  return { sequence: last, hash }
 }

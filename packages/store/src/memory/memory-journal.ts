@@ -86,7 +86,7 @@ export class MemoryJournal implements JournalWrites {
     return sorted(orphans, ({ id }) => id).map(({ id }) => id)
   }
 
-  async uncovered(streams: readonly StreamId[]): Promise<JournalHead[]> {
+  async uncovered(streams: readonly StreamId[]) {
     return streams.flatMap((id) => {
       const pages = this.#pages.all().filter(({ stream }) => stream === id)
       const newest = pages.sort((a, b) => a.first - b.first).at(-1)

@@ -41,7 +41,7 @@ const orphans = `SELECT id FROM journal_streams
   WHERE ended_at IS NULL AND instance <> $2 AND NOT EXISTS (
     SELECT 1 FROM instances WHERE instances.id = instance AND lease_until > $1)
   ORDER BY id`
-const uncovered = `SELECT stream, last, hash FROM (
+const uncovered = `SELECT last, hash FROM (
     SELECT stream, last, hash FROM journal_pages WHERE stream = $1 ORDER BY first DESC LIMIT 1
   ) AS newest JOIN journal_streams ON id = stream WHERE last > covered`
 
@@ -112,11 +112,11 @@ export class SqlJournalWrites extends SqlJournalReads implements JournalWrites {
     return (await this.#tx.rows(orphans, [now, except])).map(([id]) => id as StreamId)
   }
 
-  async uncovered(streams: readonly StreamId[]): Promise<JournalHead[]> {
-    const heads: JournalHead[] = []
-    for (const id of streams)
-      for (const [stream, sequence, hash] of await this.#tx.rows(uncovered, [id]))
-        heads.push({ stream, sequence, hash } as JournalHead)
+  async uncovered(streams: readonly StreamId[]) {
+    const heads: (JournalHead & { stream: StreamId })[] = []
+    for (const stream of streams)
+      for (const [sequence, hash] of await this.#tx.rows(uncovered, [stream]))
+        heads.push({ stream, sequence: sequence as number, hash: hash as string })
     return heads
   }
 
