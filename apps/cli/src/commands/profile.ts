@@ -42,6 +42,11 @@ function addCreate(profile: Command, world: World): void {
     .option('--hold <s>', 'seconds a call may be held open', wholeNumber)
     .option('--retain <days>', 'days that bodies are kept', wholeNumber)
     .option(
+      '--actor <who>',
+      'who may start sessions: a user, or role:R and above; everybody when none is named (repeatable)',
+      collect,
+    )
+    .option(
       '--harness <h>',
       'agent program that may run, all when none is named (repeatable)',
       collect,
@@ -74,6 +79,7 @@ interface CreateOptions {
   readonly approvalTtl?: number
   readonly hold?: number
   readonly retain?: number
+  readonly actor?: string[]
   readonly harness?: string[]
   readonly maxAge?: number
   readonly idle?: number
@@ -99,6 +105,7 @@ async function settingsOf(
   const given: { [K in keyof ProfileSettings]: ProfileSettings[K] | undefined } = {
     interactive: options.unattended ? false : undefined,
     isolation: options.isolation,
+    actors: options.actor,
     harnesses: options.harness,
     approvalTtlSeconds: options.approvalTtl,
     holdSeconds: options.hold,
@@ -147,6 +154,7 @@ function describeProfile(run: Run, profile: Answer<'profile.show'>): string {
     ['state', profile.state],
     ['kind', kindOf(profile)],
     ['isolation', settings.isolation.join(', ')],
+    ['may start it', settings.actors.join(', ') || 'administrators'],
     ['harnesses', settings.harnesses.join(', ') || 'any'],
     ['approval ttl', `${settings.approvalTtlSeconds} s`],
     ['hold', `${settings.holdSeconds} s`],

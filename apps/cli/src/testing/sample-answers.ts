@@ -131,6 +131,7 @@ const profile: Answer<'profile.show'> = {
     holdSeconds: 300,
     retainDays: 30,
     maxAgeSeconds: 43_200,
+    actors: ['role:member'],
     idleSeconds: 7200,
     verifyWithinSeconds: 300,
     personal: 'none',

@@ -4,6 +4,7 @@ import type { Binding } from '../binding/binding.ts'
 import { readBindingInput } from '../binding/read-binding-input.ts'
 import type { Deps } from '../deps.ts'
 import { findProfile } from '../profile/find-profile.ts'
+import { mayStart } from '../profile/may-start.ts'
 import type { Profile } from '../profile/profile.ts'
 import type { Tx } from '../store.ts'
 import { confirmActor } from '../user/confirm-actor.ts'
@@ -41,6 +42,7 @@ export function createSession(
     const confirmed = await confirmActor(tx, actor)
     const profile = await findProfile(tx, input.profile)
     checkFits(profile, input)
+    await checkStarter(tx, profile, confirmed)
     const owner = await ownerOf(tx, confirmed, input.owner)
     const sessionId = ids('session')
     const bound = bindSession(await readBindingInput(tx, sessionId, profile, owner), ids)
@@ -72,6 +74,12 @@ export function createSession(
     await tx.bindings.insert(bound.bindings)
     return { session, bindings: bound.bindings, secret }
   })
+}
+
+async function checkStarter(tx: Tx, profile: Profile, { userId, role }: Actor): Promise<void> {
+  const user = await tx.users.get(userId)
+  if (!user || !mayStart(profile, { name: user.name, role }))
+    throw new SallyportError('not_allowed', { field: 'profile' })
 }
 
 function checkFits({ settings }: Profile, { isolation, harness }: NewSession): void {

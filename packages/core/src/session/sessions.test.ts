@@ -31,6 +31,16 @@ const idle = { settleSession: async () => {} }
 const create = (w: World, actor: Actor, more: Partial<NewSession> = {}) =>
   createSession(w.deps, actor, { profile: 'p', isolation: 'external', ...more })
 
+test('only those the profile names start sessions with it, whoever is to own them', async () => {
+  const w = await world()
+  await addProfile(w, 'p', { actors: ['role:approver'] })
+  await expect(create(w, w.alice)).rejects.toMatchObject(code('not_allowed'))
+  expect((await create(w, w.admin)).session.state).toBe('open')
+  await addProfile(w, 'q', { actors: ['alice'] })
+  expect((await create(w, w.alice, { profile: 'q' })).session.state).toBe('open')
+  await expect(create(w, w.bob, { profile: 'q' })).rejects.toMatchObject(code('not_allowed'))
+})
+
 test('opens at once on the word of its creator, with what was granted bound and hashed', async () => {
   const w = await world()
   const connection = await enabledConnection(w, w.admin, { token: 't' })

@@ -8,6 +8,14 @@ export const isolationClasses = ['external', 'bubblewrap', 'microvm', 'none'] as
 export const profileSettings = z.object({
   interactive: z.boolean().default(true),
   isolation: z.array(z.enum(isolationClasses)).default(['external']),
+  actors: z
+    .array(
+      z
+        .string()
+        .regex(/^(?:role:(?:member|approver|admin)|[a-z0-9](?:[a-z0-9._@-]{0,62}[a-z0-9])?)$/),
+    )
+    .default(['role:member'])
+    .describe('who may start sessions: user names, or role:R for that role and those above'),
   harnesses: z.array(z.string()).default([]).describe('empty = any'),
   approvalTtlSeconds: z.int().min(10).max(604_800).default(3600),
   holdSeconds: z.int().min(0).max(3600).default(300),
