@@ -103,7 +103,8 @@ test('verify, export, verify the export elsewhere; a change of the database is f
   await sallyport.restart()
   const found = await audit(sallyport, 'verify')
   expect(found.code).toBe(1)
-  expect(found.stdout).toMatch(/^page_missing: stream str_\w+, sequence 1: events are missing$/m)
+  // A stream may have had no other page: then it is the stream that is missing.
+  expect(found.stdout).toMatch(/^(?:page|stream)_missing: stream str_\w+, sequence 1[:,]/m)
   expect(found.stdout).toMatch(/^row_differs: execution exe_\w+, .*field state: /m)
   await callAll(sallyport, session, 'b')
 })
