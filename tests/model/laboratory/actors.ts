@@ -27,6 +27,7 @@ export class Guest implements Actor {
   readonly #asks: Ask[] = []
   #mayAskAgain: number
   #mayCancel = true
+  #calls = 0
 
   constructor(...wanted: readonly Wanted[]) {
     this.#wanted = wanted
@@ -72,11 +73,11 @@ export class Guest implements Actor {
   }
 
   #newCallId(): string {
-    return `call ${this.#asks.length}`
+    return `call ${++this.#calls}`
   }
 
   #hold(laboratory: Laboratory, wanted: Wanted, callId: string): void {
-    const name = `the guest asks gateway ${wanted.at} for a ${wanted.tool} (${callId})`
+    const name = `asks gateway ${wanted.at} for a ${wanted.tool} (${callId})`
     const run = (): void => this.#ask(laboratory, wanted, callId)
     laboratory.steps.hold({ program: this.#program, options: [{ name, run }] })
   }
@@ -131,7 +132,7 @@ export class Resolver implements Actor {
         if (sequence !== undefined) page.note(settledEvent(resolution, sequence))
       })
     const run = (): void => void resolve().catch(() => {})
-    const options = [{ name: `a person resolves ${id}`, run }] as const
+    const options = [{ name: `is told by a person how ${id} ended`, run }] as const
     laboratory.steps.hold({ program, lane: 'people', options })
   }
 }

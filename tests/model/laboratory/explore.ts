@@ -4,7 +4,8 @@ import type { Laboratory } from './laboratory.ts'
 import { LawBroken } from './laws.ts'
 import { type Pick, play, type Run } from './schedule.ts'
 
-export type Open = () => Promise<Laboratory>
+/** Makes a laboratory for the schedule of that number. */
+export type Open = (schedule: number) => Promise<Laboratory>
 
 /** A schedule after which a law is broken. */
 export interface Found {
@@ -21,44 +22,53 @@ export interface Search {
 }
 
 /** From there on what usually happens. */
-export function follow(picked: readonly number[]): Pick {
+function follow(picked: readonly number[]): Pick {
   return (count, moment) => Math.min(picked[moment] ?? 0, count - 1)
 }
 
 export async function replay(open: Open, picked: readonly number[]): Promise<Run> {
-  return play(await open(), follow(picked))
+  return play(await open(0), follow(picked))
 }
 
-/** Every schedule with at most that many deviations, those with fewer first; not more than `limit`. */
-export async function searchFew(open: Open, deviations: number, limit = Infinity): Promise<Search> {
+/**
+ * Every schedule with at most that many deviations, those with fewer first. `isTaken` may leave out some of those with
+ * the most.
+ */
+export async function searchFew(
+  open: Open,
+  deviations: number,
+  isTaken: () => boolean = () => true,
+): Promise<Search> {
   let schedules = 0
-  let level: (readonly number[])[] = [[]]
+  let level: Iterable<readonly number[]> = [[]]
   for (let depth = 0; depth <= deviations; depth++) {
-    const next: (readonly number[])[] = []
+    const runs: [prefix: readonly number[], run: Run][] = []
     for (const prefix of level) {
-      if (schedules >= limit) return { schedules, found: undefined }
-      schedules++
-      const run = await replay(open, prefix)
+      if (depth === deviations && depth > 1 && !isTaken()) continue
+      const run = await play(await open(schedules++), follow(prefix))
       if (run.failure !== undefined) return { schedules, found: foundIn(run) }
-      if (depth < deviations) next.push(...withOneMore(prefix, run))
+      if (depth < deviations) runs.push([prefix, run])
     }
-    level = next
+    level = withOneMore(runs)
   }
   return { schedules, found: undefined }
 }
 
-/** The same schedule up to a later moment, and there something else. */
-function* withOneMore({ length }: readonly number[], run: Run): Generator<readonly number[]> {
-  for (let moment = length; moment < run.counts.length; moment++) {
-    const before = run.picked.slice(0, moment)
-    for (let other = 1; other < (run.counts[moment] as number); other++) yield [...before, other]
-  }
+/** The same schedules up to a later moment, and there something else. */
+function* withOneMore(
+  runs: readonly (readonly [prefix: readonly number[], run: Run])[],
+): Generator<readonly number[]> {
+  for (const [prefix, { counts, picked }] of runs)
+    for (let moment = prefix.length; moment < counts.length; moment++) {
+      const before = picked.slice(0, moment)
+      for (let other = 1; other < (counts[moment] as number); other++) yield [...before, other]
+    }
 }
 
 /** As many schedules as that, each with some deviations somewhere. */
 export async function searchSome(open: Open, random: Random, schedules: number): Promise<Search> {
   for (let at = 1; at <= schedules; at++) {
-    const run = await play(await open(), someDeviations(random))
+    const run = await play(await open(at), someDeviations(random))
     if (run.failure !== undefined)
       return { schedules: at, found: await shortened(open, foundIn(run)) }
   }

@@ -39,6 +39,8 @@ export interface LaboratoryOptions {
   readonly worker?: Partial<WorkerParts>
   /** Whether gateways can tell that a worker has died. */
   readonly seesDeaths?: boolean
+  /** Whether the journal is verified when all is over, which takes half of the time of a schedule. */
+  readonly verifiesJournal?: boolean
 }
 
 interface Connection {
@@ -51,6 +53,10 @@ const workerSigner = { kid: signer.kid, publicKey: createPublicKey(signer.privat
 /** Time goes on by that much, unless a timer comes first; together long enough for everything to be given up. */
 const stepMs = 5_000
 const timeSteps = 24
+
+function nameOf(lane: string, life: number): string {
+  return life === 1 ? lane : `${lane} (life ${life})`
+}
 
 export class Laboratory {
   readonly steps = new Steps()
@@ -70,6 +76,7 @@ export class Laboratory {
   #serial = 0
   #dials = 0
   #lives = 1
+  #workers = 0
   #timeLeft = timeSteps
   #failure: unknown
 
@@ -137,7 +144,7 @@ export class Laboratory {
   async over(): Promise<void> {
     this.laws.over()
     for (const actor of this.#options.actors) actor.over?.(this)
-    this.laws.verified(await this.#verifyJournal())
+    if (this.#options.verifiesJournal !== false) this.laws.verified(await this.#verifyJournal())
   }
 
   async #verifyJournal(): Promise<JournalReport> {
@@ -155,7 +162,7 @@ export class Laboratory {
 
   #newGateway(at: number, life: number): Gateway {
     const lane = `gateway ${at}`
-    const program = new Program(life === 1 ? lane : `${lane} (life ${life})`, lane)
+    const program = new Program(nameOf(lane, life), lane)
     const { steps, timers, ids } = this
     return new Gateway({
       program,
@@ -185,6 +192,7 @@ export class Laboratory {
   #startWorker(): Worker {
     const { steps, timers } = this
     return new Worker({
+      program: new Program(nameOf('worker', ++this.#workers), 'worker'),
       instance: this.ids('instance'),
       steps,
       timers,
@@ -213,7 +221,6 @@ export class Laboratory {
     })
     const channel: HeldChannel = new HeldChannel(worker.hello, up)
     this.#connections.set(program, { up, down })
-    if (!worker.program.isAlive) down.end()
     return channel
   }
 
@@ -248,7 +255,7 @@ export class Laboratory {
     })
     this.steps.hold({
       program: this.#time,
-      options: [pass('time passes', 1), pass('much time passes', 4)],
+      options: [pass('passes', 1), pass('passes for long', 4)],
     })
   }
 

@@ -66,7 +66,7 @@ function optionsOf(laboratory: Laboratory, lanes: Lanes): Option[] {
   if (isIdle && !laboratory.isOpen) return []
   const lane = laneOf(next)
   const take = (held: Held, option: Option): Option => ({
-    name: option.name,
+    name: `${held.program.name} ${option.name}`,
     run: () => {
       if (laneOf(held) === 'time') lanes.timePasses()
       steps.take(held, option)

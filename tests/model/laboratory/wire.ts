@@ -53,11 +53,11 @@ export class Wire {
   }
 
   #optionsFor(next: Buffer | 'end'): readonly [Option, ...Option[]] {
-    const end = { name: `${this.#name}: the end is seen`, run: () => this.#end() }
+    const end = { name: `sees the end of ${this.#name}`, run: () => this.#end() }
     if (next === 'end') return [end]
     const [frame] = new FrameReader().push(next)
     if (!frame) throw new TypeError('half a frame')
-    const read = { name: `${this.#name}: ${frame.kind} is read`, run: () => this.#read(frame) }
+    const read = { name: `reads ${frame.kind} on ${this.#name}`, run: () => this.#read(frame) }
     return this.#isEnding ? [read, end] : [read]
   }
 

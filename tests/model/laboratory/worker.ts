@@ -19,7 +19,7 @@ import { OrderBook, type OrderSource } from '../../../apps/worker/src/orders/ord
 import { notSent, type Outcome } from '../../../apps/worker/src/orders/outcome.ts'
 import type { Performance } from '../../../apps/worker/src/orders/perform.ts'
 import type { HeldTimers } from './held-timers.ts'
-import { Program, type Steps } from './steps.ts'
+import type { Program, Steps } from './steps.ts'
 import type { Wire } from './wire.ts'
 
 type Signer = OrderSource['signer']
@@ -43,6 +43,7 @@ export const soundWorker: WorkerParts = {
 }
 
 export interface WorkerOptions {
+  readonly program: Program
   readonly instance: string
   readonly steps: Steps
   readonly timers: HeldTimers
@@ -70,7 +71,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     const { instance, timers } = options
-    this.program = new Program(instance, 'worker')
+    this.program = options.program
     this.instance = instance
     this.hello = { instance } as Hello
     this.#options = options
@@ -78,7 +79,7 @@ export class Worker {
       now: options.parts.now(timers.now),
       monotonic: timers.now,
       after: (ms: number, run: () => void) =>
-        timers.after(ms, this.program, 'an order is too late', run),
+        timers.after(ms, this.program, 'finds an order too late', run),
     }
     const perform = (performance: Performance): Promise<Outcome> => this.#perform(performance)
     this.#orders = options.parts.orders(new OrderBook({ instance, clock, perform }), this)
@@ -142,9 +143,11 @@ export class Worker {
   async #answer({ limits }: Intent): Promise<Outcome> {
     const { steps, timers } = this.#options
     const late = new Promise<'late'>((resolve) => {
-      timers.after(limits.callMs, this.program, 'a call is over its time', () => resolve('late'))
+      timers.after(limits.callMs, this.program, 'waits no longer for the upstream', () =>
+        resolve('late'),
+      )
     })
-    const ends = ['the upstream answers', 'the upstream ends the connection'] as const
+    const ends = ['gets an answer from the upstream', 'is cut off by the upstream'] as const
     const end = await Promise.race([steps.choose(this.program, ends), late])
     return end === ends[0] ? answered : cutOff
   }
