@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Server, Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { type ServerCertificate, serverCertificate } from '../testing/server-certificate.ts'
 import { SteppedClock } from '../testing/stepped-clock.ts'
@@ -115,6 +115,25 @@ test.each([
   await expect(dialer().connect(https(443, host))).rejects.toMatchObject(
     code('upstream_blocked_address'),
   )
+})
+
+test('a connection that leads elsewhere than it was dialled to is not used', async () => {
+  const port = await listen(
+    createServer((socket) => socket.end()),
+    '127.0.0.1',
+  )
+  // Where `remoteAddress` comes from; the property itself cannot be replaced.
+  const peer = Socket.prototype as unknown as { _getpeername(): { address: string } }
+  const elsewhere = vi.spyOn(peer, '_getpeername').mockReturnValue({ address: '127.0.0.9' })
+  try {
+    await expect(dialer().connect(http(port))).rejects.toMatchObject(
+      code('upstream_blocked_address'),
+    )
+  } finally {
+    elsewhere.mockRestore()
+  }
+  const socket = await dialer().connect(http(port))
+  socket.destroy()
 })
 
 test('plain http goes to this machine only', async () => {
