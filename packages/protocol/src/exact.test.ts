@@ -206,6 +206,20 @@ test('agrees with JSON.parse on everything it accepts, and gives its canonical f
   expect(accepted).toBeGreaterThan(500)
 })
 
+test('says the same of a value beside a large string as beside a small one', () => {
+  const [small, large] = ['x', 'x'.repeat(5_000)]
+  const beside = (pad: string, text: string): string => `{"pad":"${pad}","v":[${text}]}`
+  fc.assert(
+    fc.property(looseText, (text) => {
+      const result = parseExact(beside(large, text))
+      const expected = parseExact(beside(small, text))
+      if (!result.ok || !expected.ok) expect(result).toEqual(expected)
+      else expect(result.canonical.replace(large, small)).toBe(expected.canonical)
+    }),
+    { numRuns: 3000 },
+  )
+})
+
 test('accepts what JSON.stringify writes, whatever the value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5 }), fc.constantFrom(0, 2), (value, indent) => {

@@ -25,12 +25,17 @@ class Problem {
 /** Parses one JSON value. Never throws; says what is inexact and where. */
 export function parseExact(text: string): ExactResult {
   if (!text.isWellFormed()) return { ok: false, problem: 'surrogate', path: '' }
-  const quick = parseQuickly(text)
-  if (quick) return quick
-  const scanner = new Scanner(text)
+  const scanned = scan(text, text.length >= quickFrom)
+  return scanned === dense ? (parseQuickly(text) ?? patiently(text)) : scanned
+}
+
+/** A scan steps over large strings in no time; of many small values and of escapes an impatient one says `dense`. */
+function scan(text: string, isImpatient: boolean): ExactResult | typeof dense {
+  const scanner = new Scanner(text, isImpatient)
   try {
     scanner.document()
   } catch (thrown) {
+    if (thrown === dense) return dense
     if (!(thrown instanceof Problem)) throw thrown
     return { ok: false, problem: thrown.problem, path: scanner.pointer() }
   }
@@ -42,6 +47,15 @@ export function parseExact(text: string): ExactResult {
   }
   return { ok: true, value, canonical: scanner.isCanonical ? text : canonicalJson(value) }
 }
+
+function patiently(text: string): ExactResult {
+  return scan(text, false) as ExactResult
+}
+
+const dense = Symbol('dense')
+/** Values that an impatient scan steps over in any case, and how many characters each must be worth then. */
+const fewValues = 16
+const largeValue = 64
 
 /** Shorter text is scanned as quickly. */
 const quickFrom = 1024
@@ -81,11 +95,14 @@ class Scanner {
   readonly #text: string
   readonly #path: (string | number)[] = []
   #at = 0
+  readonly #isImpatient: boolean
+  #values = 0
   /** Position of the next backslash at or after `#at`, so that strings without one are skipped in one step. */
   #nextEscape: number
 
-  constructor(text: string) {
+  constructor(text: string, isImpatient: boolean) {
     this.#text = text
+    this.#isImpatient = isImpatient
     this.#nextEscape = this.#escapeFrom(0)
   }
 
@@ -117,6 +134,9 @@ class Scanner {
   }
 
   #value(depth: number): void {
+    this.#values++
+    if (this.#isImpatient && this.#values > fewValues && this.#values * largeValue > this.#at)
+      throw dense
     switch (this.#text.charCodeAt(this.#at)) {
       case 123:
         this.#object(depth + 1)
@@ -208,6 +228,7 @@ class Scanner {
       this.#at = end + 1
       return false
     }
+    if (this.#isImpatient) throw dense
     this.isCanonical = false
     const start = this.#at
     for (end = this.#nextEscape; ; ) {

@@ -21,6 +21,8 @@ test('the kinds have these numbers on the wire, in this order', () => {
     'webhook',
     'ping',
     'pong',
+    'late',
+    'vault',
   ])
 })
 
@@ -81,7 +83,7 @@ test.each([
   ['a length over 32 MiB', '0200000101', RangeError],
   ['a length too short for a head', '0000000401000000', RangeError],
   ['a kind that does not exist', '000000050000000000', RangeError],
-  ['a kind after the last', '000000051200000000', RangeError],
+  ['a kind after the last', '000000051400000000', RangeError],
   ['a head longer than its frame', '000000070100000003616263', RangeError],
   ['a head that is no JSON', '0000000701000000027b61', SyntaxError],
   ['an empty head', '000000050100000000', SyntaxError],

@@ -22,6 +22,8 @@ export const frameKinds = [
   'webhook',
   'ping',
   'pong',
+  'late',
+  'vault',
 ] as const
 export type FrameKind = (typeof frameKinds)[number]
 
@@ -34,11 +36,15 @@ export interface Frame {
 const prefix = 9
 const numbers = new Map(frameKinds.map((kind, index) => [kind, index + 1]))
 
-/** One frame as buffers to write in order. Throws RangeError when it is over the limit. */
-export function encodeFrame(kind: FrameKind, head: unknown, ...raw: Uint8Array[]): Buffer {
+/** One frame; a raw part that is text goes in as UTF-8. Throws RangeError when it is over the limit. */
+export function encodeFrame(
+  kind: FrameKind,
+  head: unknown,
+  ...raw: (Uint8Array | string)[]
+): Buffer {
   const text = JSON.stringify(head)
   const headSize = Buffer.byteLength(text)
-  const rawSize = raw.reduce((sum, part) => sum + part.byteLength, 0)
+  const rawSize = raw.reduce((sum, part) => sum + Buffer.byteLength(part), 0)
   const size = 5 + headSize + rawSize
   if (size > frameLimit) throw new RangeError('frame over the limit')
   const frame = Buffer.allocUnsafe(4 + size)
@@ -48,8 +54,11 @@ export function encodeFrame(kind: FrameKind, head: unknown, ...raw: Uint8Array[]
   frame.write(text, prefix)
   let at = prefix + headSize
   for (const part of raw) {
-    frame.set(part, at)
-    at += part.byteLength
+    if (typeof part === 'string') at += frame.write(part, at)
+    else {
+      frame.set(part, at)
+      at += part.byteLength
+    }
   }
   return frame
 }

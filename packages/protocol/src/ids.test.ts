@@ -32,6 +32,9 @@ test('every kind has the prefix that others store', () => {
     token: 'tok_',
     instance: 'ins_',
     stream: 'str_',
+    oauthClient: 'oac_',
+    oauthFlow: 'flw_',
+    service: 'svc_',
   } as const
   for (const [kind, prefix] of Object.entries(kinds)) {
     const id = make(kind as keyof typeof kinds)

@@ -15,6 +15,11 @@ const prefixes = {
   token: 'tok',
   instance: 'ins',
   stream: 'str',
+  webhook: 'whk',
+  delivery: 'dlv',
+  oauthClient: 'oac',
+  oauthFlow: 'flw',
+  service: 'svc',
 } as const
 
 export type IdKind = keyof typeof prefixes
@@ -29,6 +34,12 @@ export type SessionId = Id<'session'>
 export type BindingId = Id<'binding'>
 export type ExecutionId = Id<'execution'>
 export type IntentId = Id<'intent'>
+export type ApprovalId = Id<'approval'>
+export type WebhookId = Id<'webhook'>
+export type DeliveryId = Id<'delivery'>
+export type OAuthClientId = Id<'oauthClient'>
+export type OAuthFlowId = Id<'oauthFlow'>
+export type ServiceId = Id<'service'>
 export type UserId = Id<'user'>
 export type TokenId = Id<'token'>
 export type InstanceId = Id<'instance'>

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import {
   checkHeaderNames,
   checkSecret,
+  checkWebhookSecret,
   destinationOf,
   isConnectionName,
   parseEndpoint,
@@ -133,6 +134,28 @@ test.each([
   )
 })
 
+test.each([24, 25, 26, 32, 63, 64])('takes base64 of %i bytes as a webhook secret', (size) => {
+  expect(() => checkWebhookSecret(Buffer.alloc(size, 255).toString('base64'))).not.toThrow()
+})
+
+const key = Buffer.alloc(32, 251).toString('base64')
+
+test.each([
+  '',
+  Buffer.alloc(23).toString('base64'),
+  Buffer.alloc(65).toString('base64'),
+  key.replace(/=+$/, ''),
+  `${key}=`,
+  key.replaceAll('+', '-'),
+  `${key}\n`,
+  `whsec_${key}`,
+  '='.repeat(44),
+])('refuses the webhook secret %j', (secret) => {
+  expect(() => checkWebhookSecret(secret)).toThrow(
+    expect.objectContaining({ code: 'bad_secret', field: 'secret' }),
+  )
+})
+
 test('takes up to ten header names', () => {
   const names = Array.from({ length: 10 }, (_, i) => `X-Key-${i}`)
   expect(() => checkHeaderNames(names, true)).not.toThrow()
@@ -148,6 +171,7 @@ test.each([
   'Content-Length',
   'content-type',
   'HOST',
+  'Idempotency-Key',
   'Last-Event-ID',
   'Mcp-Session-Id',
   'mcp-',

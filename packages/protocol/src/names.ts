@@ -72,6 +72,16 @@ export function checkSecret(secret: string, field: string): void {
     throw new SallyportError('bad_secret', { field })
 }
 
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/** Throws `bad_secret` unless base64 of 24 to 64 bytes, which Standard Webhooks asks of the key of a signature. */
+export function checkWebhookSecret(secret: string): void {
+  const padding = secret.endsWith('==') ? 2 : secret.endsWith('=') ? 1 : 0
+  const size = (secret.length / 4) * 3 - padding
+  if (size < 24 || size > 64 || !base64.test(secret))
+    throw new SallyportError('bad_secret', { field: 'secret' })
+}
+
 export const headerLimit = 10
 const headerToken = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/
 const reservedHeaders = new Set([
@@ -80,6 +90,8 @@ const reservedHeaders = new Set([
   'content-length',
   'content-type',
   'host',
+  // One value for every call: a server that knows repetitions would take each call after the first for one.
+  'idempotency-key',
   'last-event-id',
   'transfer-encoding',
 ])

@@ -54,6 +54,7 @@ test.each([
   ['bad_secret', { headers: [{ name: 'X-Team', value: 'a\nb' }] }],
   ['bad_header', { headers: [{ name: 'Authorization', value: 'a' }] }],
   ['bad_header', { headers: [{ name: 'Mcp-Session-Id', value: 'a' }] }],
+  ['bad_header', { headers: [{ name: 'Idempotency-Key', value: '"a"' }] }],
 ] as const)('refuses with %s before anything is sealed (%j)', (code, change) => {
   const attempt = { ...input, ...change }
   expect(() => sealConnection(attempt)).toThrow(expect.objectContaining({ code }))

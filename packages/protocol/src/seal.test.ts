@@ -2,14 +2,8 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { CompactEncrypt, compactDecrypt, importJWK } from 'jose'
 import { expect, test } from 'vitest'
-import {
-  openSeal,
-  readSealHeader,
-  type SealPlace,
-  seal,
-  thumbprint,
-  type VaultKey,
-} from './seal.ts'
+import { openSeal, reseal, seal, thumbprint, type VaultKey } from './seal.ts'
+import { readSealHeader, type SealPlace } from './seal-header.ts'
 
 function vaultKey(kid: string): VaultKey {
   const { privateKey, publicKey } = generateKeyPairSync('x25519')
@@ -20,7 +14,8 @@ function vaultKey(kid: string): VaultKey {
 const key = vaultKey('k1')
 const place: SealPlace = { kind: 'credential', id: 'crd_1', scope: 'org', version: 3 }
 const secret = { token: 'tøp', headers: [], destinations: ['https://example.com/mcp'] }
-const unreadable = expect.objectContaining({ code: 'seal_unreadable' })
+const refused = (code: string) => expect.objectContaining({ code })
+const unreadable = refused('seal_unreadable')
 
 test('opens what was sealed, whatever it is', () => {
   fc.assert(
@@ -84,17 +79,33 @@ test('a seal with more in its header than we understand does not open', async ()
   }
 })
 
-test.each<[string, Partial<SealPlace>]>([
-  ['row', { id: 'crd_2' }],
-  ['column', { kind: 'endpoint' }],
-  ['scope', { scope: 'personal:usr_1' }],
-  ['older version', { version: 2 }],
-  ['newer version', { version: 4 }],
-])('a seal does not open in another %s', (_name, change) => {
-  expect(openSeal(seal(secret, place, key), place, [key])).toEqual(secret)
-  expect(() => openSeal(seal(secret, place, key), { ...place, ...change }, [key])).toThrow(
-    unreadable,
-  )
+test.each<[string, Partial<SealPlace>, string]>([
+  ['row', { id: 'crd_2' }, 'seal_other_row'],
+  ['column', { kind: 'endpoint' }, 'seal_other_column'],
+  ['column of another row', { kind: 'endpoint', id: 'con_1' }, 'seal_other_column'],
+  ['scope', { scope: 'personal:usr_1' }, 'seal_other_scope'],
+  ['older version', { version: 2 }, 'seal_other_version'],
+  ['newer version', { version: 4 }, 'seal_other_version'],
+])('a seal does not open in another %s', (_name, change, code) => {
+  const text = seal(secret, place, key)
+  expect(openSeal(text, place, [key])).toEqual(secret)
+  expect(() => openSeal(text, { ...place, ...change }, [key])).toThrow(refused(code))
+  expect(() => reseal(text, { ...place, ...change }, key, [key])).toThrow(refused(code))
+})
+
+test('a place with more in it than ours is none', () => {
+  const wide = { ...place, also: 'this' } as SealPlace
+  expect(openSeal(seal(secret, wide, key), wide, [key])).toEqual(secret)
+  expect(() => openSeal(seal(secret, wide, key), place, [key])).toThrow(unreadable)
+})
+
+test('a seal that lost its end, wherever it was cut, is truncated', () => {
+  const text = seal(secret, place, key)
+  expect(openSeal(text, place, [key])).toEqual(secret)
+  for (let length = 0; length < text.length; length++)
+    expect(() => openSeal(text.slice(0, length), place, [key]), String(length)).toThrow(
+      refused('seal_truncated'),
+    )
 })
 
 test('a seal whose header was rewritten to another place does not open there', () => {
@@ -105,14 +116,54 @@ test('a seal whose header was rewritten to another place does not open there', (
   expect(() => openSeal([text, ...rest].join('.'), moved, [key])).toThrow(unreadable)
 })
 
+test('a seal to a key that is gone says so, and one to a key nobody had', () => {
+  const text = seal(secret, place, key)
+  const retired = new Set(['k1'])
+  expect(openSeal(text, place, [key], retired)).toEqual(secret)
+  expect(() => openSeal(text, place, [vaultKey('k2')], retired)).toThrow(
+    refused('seal_key_retired'),
+  )
+  expect(() => openSeal(text, place, [vaultKey('k2')])).toThrow(refused('seal_key_unknown'))
+  const moved = { ...place, id: 'crd_2' }
+  expect(() => openSeal(text, moved, [], retired)).toThrow(refused('seal_other_row'))
+})
+
+test('a seal that is sealed again opens in the same place, with the other key alone', () => {
+  const next = vaultKey('k2')
+  const [before, retired] = [seal(secret, place, key), new Set(['k1'])]
+  const after = reseal(before, place, next, [next, key])
+  expect(readSealHeader(after)).toMatchObject({ kid: 'k2', sallyport: place })
+  expect(openSeal(after, place, [next])).toEqual(secret)
+  expect(() => openSeal(after, place, [key])).toThrow(refused('seal_key_unknown'))
+  expect(() => reseal(before, place, next, [next], retired)).toThrow(refused('seal_key_retired'))
+})
+
+test('what is sealed again keeps its bytes, whatever JSON they are', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (plaintext) => {
+      const again = reseal(seal(plaintext, place, key), place, key, [key])
+      expect(openSeal(again, place, [key])).toEqual(JSON.parse(JSON.stringify(plaintext)))
+    }),
+    { numRuns: 30 },
+  )
+})
+
 test('a seal does not open with another key of the same name, nor without its key', () => {
   const text = seal(secret, place, key)
   expect(() => openSeal(text, place, [vaultKey('k1')])).toThrow(unreadable)
-  expect(() => openSeal(text, place, [vaultKey('k2')])).toThrow(unreadable)
-  expect(() => openSeal(text, place, [])).toThrow(unreadable)
+  expect(() => openSeal(text, place, [])).toThrow(refused('seal_key_unknown'))
 })
 
-test('damage anywhere is noticed, with the one code', () => {
+test('damage anywhere is noticed', () => {
+  const codes = [
+    'seal_unreadable',
+    'seal_truncated',
+    'seal_other_column',
+    'seal_other_row',
+    'seal_other_scope',
+    'seal_other_version',
+    'seal_key_unknown',
+  ]
   const text = seal(secret, place, key)
   const whole = text
     .split('.')
@@ -123,17 +174,18 @@ test('damage anywhere is noticed, with the one code', () => {
       const changed = text.slice(0, at) + char + text.slice(at + 1)
       const parts = changed.split('.').map((part) => Buffer.from(part, 'base64url').toString('hex'))
       if (parts.join() === whole) return
-      expect(() => openSeal(changed, place, [key])).toThrow(unreadable)
+      expect(() => openSeal(changed, place, [key])).toThrow(
+        expect.objectContaining({ code: expect.toBeOneOf(codes) }),
+      )
     }),
   )
 })
 
 const headerOf = (value: unknown): string =>
-  `${Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')}..a.a.a`
+  `${Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')}..a.a.${'a'.repeat(22)}`
 const members = { alg: 'ECDH-ES', enc: 'A256GCM', kid: 'k1', epk: key.jwk, sallyport: place }
 
 test.each([
-  ['nothing', ''],
   ['no JSON', headerOf('{')],
   ['null', headerOf(null)],
   ['a list', headerOf([])],
@@ -158,7 +210,8 @@ test.each([
 
 test('the header is read without a key', () => {
   expect(readSealHeader(seal(secret, place, key))).toMatchObject({ kid: 'k1', sallyport: place })
-  expect(() => readSealHeader('x')).toThrow(unreadable)
+  expect(() => readSealHeader(headerOf('x'))).toThrow(unreadable)
+  expect(() => readSealHeader('x')).toThrow(refused('seal_truncated'))
 })
 
 test('a key id is the thumbprint of RFC 7638', async () => {

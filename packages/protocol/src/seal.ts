@@ -16,14 +16,7 @@ import {
 } from 'node:crypto'
 import { canonicalJson } from './canonical.ts'
 import { SallyportError } from './errors.ts'
-
-/** What the protected header binds a seal to. `scope` is `org`, `project:<name>` or `personal:<user id>`. */
-export interface SealPlace {
-  readonly kind: 'endpoint' | 'credential'
-  readonly id: string
-  readonly scope: string
-  readonly version: number
-}
+import { partsOf, placeProblem, readSealHeader, type SealPlace } from './seal-header.ts'
 
 export interface VaultPublicKey {
   readonly kid: string
@@ -68,6 +61,10 @@ export function thumbprint(jwk: {
 }
 
 export function seal(plaintext: unknown, place: SealPlace, key: VaultPublicKey): string {
+  return sealBytes(Buffer.from(JSON.stringify(plaintext)), place, key)
+}
+
+function sealBytes(plaintext: Buffer, place: SealPlace, key: VaultPublicKey): string {
   const ephemeral = generateKeyPairSync('x25519')
   const { x } = ephemeral.publicKey.export({ format: 'jwk' }) as { x: string }
   const header = encode(
@@ -84,69 +81,76 @@ export function seal(plaintext: unknown, place: SealPlace, key: VaultPublicKey):
   const iv = randomBytes(12)
   const cipher = createCipheriv('aes-256-gcm', deriveKey(shared), iv)
   cipher.setAAD(Buffer.from(header))
-  const text = Buffer.concat([cipher.update(JSON.stringify(plaintext)), cipher.final()])
+  const text = Buffer.concat([cipher.update(plaintext), cipher.final()])
   return `${header}..${encode(iv)}.${encode(text)}.${encode(cipher.getAuthTag())}`
 }
 
-interface SealHeader {
-  readonly kid: string
-  readonly epk: JsonWebKey
-  readonly sallyport: SealPlace
-}
+/** No key was retired. */
+const none: ReadonlySet<string> = new Set()
 
-/** All of them and no other: whoever does not understand `crit`, `zip` or `apu` must not open (RFC 7516 4.1.13). */
-const headerMembers = 'alg enc epk kid sallyport'
-
-/** Reads the header without opening. Throws `seal_unreadable`. */
-export function readSealHeader(text: string): SealHeader {
+/**
+ * Opens a seal that must belong to `place`; `retired` are the names of keys that opened seals once and are gone. Throws
+ * `seal_truncated`; `seal_other_column`, `seal_other_row`, `seal_other_scope`, `seal_other_version`; `seal_key_retired`,
+ * `seal_key_unknown`; `seal_unreadable` for any other damage.
+ */
+export function openSeal(
+  text: string,
+  place: SealPlace,
+  keys: readonly VaultKey[],
+  retired = none,
+): unknown {
+  const opened = openBytes(text, place, keys, retired)
   try {
-    const header = JSON.parse(Buffer.from(text.split('.', 1)[0] ?? '', 'base64url').toString())
-    const ours = Object.keys(header).sort().join(' ') === headerMembers
-    if (!ours || header.alg !== 'ECDH-ES' || header.enc !== 'A256GCM')
-      throw new TypeError('not our kind of seal')
-    return header
-  } catch (cause) {
-    throw new SallyportError('seal_unreadable', { cause })
-  }
-}
-
-function isPlace(found: SealPlace, place: SealPlace): boolean {
-  try {
-    return canonicalJson(found) === canonicalJson(place)
-  } catch {
-    return false // nested too deep, or half a surrogate pair: no place of ours
-  }
-}
-
-/** Opens a seal that must belong to `place`. Throws `seal_unreadable` for a wrong key, place, or damage. */
-export function openSeal(text: string, place: SealPlace, keys: readonly VaultKey[]): unknown {
-  const header = readSealHeader(text)
-  const key = keys.find((candidate) => candidate.kid === header.kid)
-  if (!key || !isPlace(header.sallyport, place)) throw new SallyportError('seal_unreadable')
-  const parts = text.split('.')
-  if (parts.length !== 5 || parts[1] !== '') throw new SallyportError('seal_unreadable')
-  const [protectedHeader = '', , iv = '', body = '', tag = ''] = parts
-  try {
-    const shared = diffieHellman({
-      privateKey: key.privateKey,
-      publicKey: createPublicKey({ key: header.epk, format: 'jwk' }),
-    })
-    const decipher = createDecipheriv(
-      'aes-256-gcm',
-      deriveKey(shared),
-      Buffer.from(iv, 'base64url'),
-      {
-        authTagLength: 16,
-      },
-    )
-    decipher.setAAD(Buffer.from(protectedHeader))
-    decipher.setAuthTag(Buffer.from(tag, 'base64url'))
-    const opened = Buffer.concat([
-      decipher.update(Buffer.from(body, 'base64url')),
-      decipher.final(),
-    ])
     return JSON.parse(opened.toString())
   } catch (cause) {
     throw new SallyportError('seal_unreadable', { cause })
+  } finally {
+    opened.fill(0)
   }
+}
+
+/** The same plaintext for the same place, sealed to another key. Throws as `openSeal`. */
+export function reseal(
+  text: string,
+  place: SealPlace,
+  to: VaultPublicKey,
+  keys: readonly VaultKey[],
+  retired = none,
+): string {
+  const opened = openBytes(text, place, keys, retired)
+  try {
+    return sealBytes(opened, place, to)
+  } finally {
+    opened.fill(0)
+  }
+}
+
+function openBytes(
+  text: string,
+  place: SealPlace,
+  keys: readonly VaultKey[],
+  retired: ReadonlySet<string>,
+): Buffer {
+  const { kid, epk, sallyport } = readSealHeader(text)
+  const problem = placeProblem(sallyport, place)
+  if (problem) throw new SallyportError(problem)
+  const key = keys.find((candidate) => candidate.kid === kid)
+  if (!key) throw new SallyportError(retired.has(kid) ? 'seal_key_retired' : 'seal_key_unknown')
+  try {
+    return decipher(text, epk, key)
+  } catch (cause) {
+    throw new SallyportError('seal_unreadable', { cause })
+  }
+}
+
+function decipher(text: string, epk: JsonWebKey, { privateKey }: VaultKey): Buffer {
+  const [header = '', , iv = '', body = '', tag = ''] = partsOf(text)
+  const publicKey = createPublicKey({ key: epk, format: 'jwk' })
+  const shared = diffieHellman({ privateKey, publicKey })
+  const nonce = Buffer.from(iv, 'base64url')
+  const options = { authTagLength: 16 }
+  const cipher = createDecipheriv('aes-256-gcm', deriveKey(shared), nonce, options)
+  cipher.setAAD(Buffer.from(header))
+  cipher.setAuthTag(Buffer.from(tag, 'base64url'))
+  return Buffer.concat([cipher.update(Buffer.from(body, 'base64url')), cipher.final()])
 }

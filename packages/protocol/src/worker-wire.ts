@@ -1,10 +1,13 @@
 /** The heads of the frames between gateway and worker. Both sides run the same release; anything else is refused. */
 
+import type { VaultSource } from './api/keys.ts'
 import type { Digest } from './digest.ts'
 import type { ErrorCode } from './errors.ts'
 import type { CredentialClear, Intent } from './intent.ts'
 import type { Endpoint, Origin } from './names.ts'
+import type { OAuthBundle } from './oauth-wire.ts'
 import type { VaultPublicKey } from './seal.ts'
+import type { ProcessWalls } from './worker-isolation.ts'
 
 export const wireVersion = 1
 
@@ -22,11 +25,34 @@ export interface Hello {
   readonly pid: number
   /** Set by the worker. `memorySince`: its memory of intent ids reaches back to here (ms since 1970). */
   readonly memorySince?: number
+  /** The newest key: what a secret is sealed to. */
   readonly vault?: VaultPublicKey
+  /** Set by the worker. */
+  readonly keys?: VaultState
+  /** Set by the worker: may its memory get into a core dump? `unknown` where the system does not tell. */
+  readonly coreDumps?: CoreDumps
+  /** Set by the worker: what it finds, from inside, that separates it from the rest of its machine. */
+  readonly walls?: ProcessWalls
   /** Set by the worker. */
   readonly refused?: 'clock_skew' | 'wrong_release'
   /** Set by the gateway: where it listens itself, which no connection may lead to. */
   readonly ownListeners?: readonly { readonly host: string; readonly port: number }[]
+}
+
+export type CoreDumps = 'off' | 'on' | 'unknown'
+
+/** What a worker holds to open seals. Also the head of `vault`, sent to every gateway when it has changed. */
+export interface VaultState {
+  readonly source: VaultSource
+  /** Newest first; at least one. */
+  readonly keys: readonly HeldKey[]
+  /** Names of keys that opened seals once and are gone for good, as far as the source tells. */
+  readonly retired: readonly string[]
+}
+
+export interface HeldKey extends VaultPublicKey {
+  /** Milliseconds since 1970, where the source tells. */
+  readonly madeAt: number | null
 }
 
 /**
@@ -44,7 +70,8 @@ export function batchPayload(digests: readonly Digest[]): string {
 }
 
 /**
- * `body`: raw bytes are the effective arguments, canonical (empty for `list` and `close`). A seal that has crossed this
+ * `body`: raw bytes are the effective arguments, canonical (empty for `list`, `close`, `oauth_refresh` and `oauth_revoke`), the request of
+ * `oauth_begin` or `oauth_finish`, or the body of a webhook, whose seal is the `endpoint`. A seal that has crossed this
  * connection (`SealBook`) is left out: the intent names it by its digest.
  */
 export interface BodyHead {
@@ -66,8 +93,11 @@ export const verdicts = ['result', 'not_sent', 'uncertain'] as const
 export type Verdict = (typeof verdicts)[number]
 
 /**
- * Head of `result`. For `result` of a call, raw bytes are exactly the upstream's `result` member, or its JSON-RPC
- * `error` member when `rpcError`. For `result` of a list, raw bytes are a `Listing` as JSON.
+ * Head of `result`, and of `late`: the known answer to a write that was told as `uncertain` when its time was over. Such
+ * a frame has no raw bytes, comes once at most, and settles nothing: it is evidence for the person who resolves.
+ * For `result` of a call, raw bytes are exactly the upstream's `result` member, or its JSON-RPC
+ * `error` member when `rpcError`. For `result` of a list, raw bytes are a `Listing` as JSON; of OAuth, an `OAuthBegun` or
+ * `OAuthGranted`.
  */
 export interface ResultHead {
   readonly intent: string
@@ -82,6 +112,8 @@ export interface ResultHead {
   readonly bytes?: number
   /** The body is not here: over the limit, withheld, or dropped from memory. */
   readonly withheld?: 'too_large' | 'credential' | 'dropped'
+  /** The scopes a server named when it refused a call for want of them: data of the server, well-formed. */
+  readonly requiredScope?: string
   /** Requests of the server that were answered "method not found", or violations of a 2026-07-28 channel. */
   readonly serverRequests?: number
   readonly violations?: number
@@ -168,7 +200,17 @@ export interface CredentialSecret {
   readonly token?: string
   readonly headers: readonly { readonly name: string; readonly value: string }[]
   readonly destinations: readonly string[]
+  /** The token is an access token of this. */
+  readonly oauth?: OAuthBundle
+}
+
+/** Sealed plaintext of a webhook. */
+export interface WebhookSecret {
+  readonly url: Endpoint['url']
+  /** Base64 of 24 to 64 bytes: the key it is signed with. */
+  readonly secret: string
 }
 
 export type EndpointClear = Origin
+export type WebhookClear = Origin
 export type { CredentialClear, Intent }

@@ -29,6 +29,7 @@ export const auditedExecution = z.object({
   mode: z.string().nullable(),
   bindingHash: z.string().nullable(),
   argumentsDigest: z.string().nullable(),
+  approvalId: z.string().nullable(),
   intentId: z.string().nullable(),
   intentDigest: z.string().nullable(),
   gatewayInstance: z.string(),

@@ -5,6 +5,9 @@ import { digest, id, time } from './parts.ts'
 export const transports = ['http', 'stdio', 'person'] as const
 export const connectionStates = ['draft', 'ready', 'enabled', 'disabled', 'deleted'] as const
 
+export const oauthGrants = ['authorization_code', 'client_credentials'] as const
+export const oauthFlowStates = ['waiting', 'finishing', 'done', 'failed'] as const
+
 const scope = z
   .string()
   .regex(/^(?:org|personal|project:[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?)$/)
@@ -46,6 +49,53 @@ export const connectionHealth = z.object({
   at: time.nullable(),
 })
 
+/** What the authorization server said of the credential. */
+const oauthCredential = z.object({
+  issuerHost: z.string(),
+  refreshable: z.boolean(),
+  expiresAt: time.nullable().describe('of the access token'),
+  account: z.string().nullable(),
+  scopes: z.array(z.string()),
+})
+
+/** The state of a connection as a person understands it. */
+export const connectionConditions = [
+  'ok',
+  'unknown',
+  'expiring',
+  'needs_sign_in',
+  'revoked',
+  'changed_account',
+  'unreachable',
+  'unauthorized',
+  'drift',
+  'seal',
+] as const
+
+export const oauthFlow = z.object({
+  id: id('flw'),
+  state: z.enum(oauthFlowStates),
+  connection: z.string(),
+  authorizeUrl: z
+    .string()
+    .nullable()
+    .describe('where a browser has to go; only when it begins, and not for client credentials'),
+  issuer: z.string().describe('empty where nobody signs in'),
+  code: z.string().nullable().describe('a code of the error table: why it failed'),
+  account: z
+    .enum(['first', 'same', 'other', 'unproved'])
+    .nullable()
+    .describe('compared with the credential of before; open sessions go on with the same'),
+  expiresAt: time,
+})
+
+export const connectionAuthorize = z.strictObject({
+  acceptIssuer: z
+    .literal(true)
+    .optional()
+    .describe('another authorization server than before, or other hosts of it, are meant'),
+})
+
 export const connection = z.object({
   id: id('con'),
   name: z.string(),
@@ -58,11 +108,19 @@ export const connection = z.object({
     .describe(
       'scheme, host and port; the URL is a secret. Empty for the personal connection of another',
     ),
-  auth: z.enum(['none', 'bearer', 'headers']),
+  auth: z.enum(['none', 'bearer', 'headers', 'oauth', 'client_credentials']),
   headerNames: z.array(z.string()),
   credential: z
-    .object({ id: id('crd'), version: z.int(), state: z.enum(['active', 'broken', 'revoked']) })
+    .object({
+      id: id('crd'),
+      version: z.int(),
+      state: z.enum(['active', 'broken', 'revoked']),
+      oauth: oauthCredential.nullable(),
+    })
     .nullable(),
+  missingScopes: z
+    .array(z.string())
+    .describe('the server refused a call for want of these: the next sign-in asks for them'),
   revision: z.int(),
   version: z.int().describe('for compare-and-swap: send it back with an edit'),
   required: z.boolean(),
@@ -70,9 +128,41 @@ export const connection = z.object({
   published: z.object({ catalogId: id('cat'), number: z.int() }).nullable(),
   observed: z.object({ digest, at: time, drift: z.boolean() }).nullable(),
   health: connectionHealth,
+  condition: z.enum(connectionConditions),
   createdAt: time,
   updatedAt: time,
 })
+
+export const connectionDisconnected = connection.extend({
+  revocation: z
+    .enum(['revoked', 'not_offered', 'failed', 'asked'])
+    .nullable()
+    .describe(
+      'of the grant at the authorization server, which keeps nothing from being revoked here; null where there was none',
+    ),
+})
+
+/** Said of every request that may bring a secret. */
+export const plaintext = z
+  .boolean()
+  .describe('a secret came as text and was sealed here: the gateway saw it for that moment')
+
+/** What becomes of a request that may bring secrets. */
+export const connectionChanged = connection.extend({ plaintext })
+
+export const scopeWanted = z
+  .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/))
+  .max(64)
+  .default([])
+export const sealedClient = z.strictObject({
+  id: id('oac'),
+  seal: z.string().max(65_536),
+  issuer: z.string().max(2_048).optional(),
+})
+const authentication = z.discriminatedUnion('method', [
+  z.strictObject({ method: z.literal('oauth'), scopeWanted, client: sealedClient.optional() }),
+  z.strictObject({ method: z.literal('client_credentials'), scopeWanted, client: sealedClient }),
+])
 
 export const connectionCreate = z.strictObject({
   id: id('con').optional().describe('chosen by the caller when it seals: the seal names it'),
@@ -83,6 +173,13 @@ export const connectionCreate = z.strictObject({
   limits: connectionLimits.strict().partial().default({}),
   endpoint: sealedEndpoint.optional(),
   credential: sealedCredential.optional(),
+  authentication: authentication
+    .optional()
+    .describe('instead of a credential: from an authorization server'),
+  service: z
+    .string()
+    .optional()
+    .describe('a service that is offered: its URL, and how it is signed in to'),
   allowPlaintext: z.literal(true).optional(),
   url: z.string().optional().describe('with allowPlaintext only'),
   secret: plainCredential.optional().describe('with allowPlaintext only'),

@@ -31,7 +31,8 @@ export const status = z.object({
   connections: z.int(),
   sessions: z.int(),
   dispatching: z.int(),
-  unknown: z.int(),
+  pendingApprovals: z.int().describe('writes that wait for a person to decide'),
+  unknown: z.int().describe('outcomes that nobody knows and nobody has resolved'),
 })
 
 /** One check of `doctor`; `who` can mend a finding by doing `next`. */

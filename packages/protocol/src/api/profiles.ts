@@ -20,6 +20,7 @@ export const profileSettings = z.object({
   approvalTtlSeconds: z.int().min(10).max(604_800).default(3600),
   holdSeconds: z.int().min(0).max(3600).default(300),
   retainDays: z.int().min(0).max(3650).default(30),
+  keepReads: z.boolean().default(false).describe('arguments and results of reads are kept too'),
   maxAgeSeconds: z.int().min(60).max(2_592_000).default(43_200),
   idleSeconds: z.int().min(60).max(2_592_000).default(7200),
   verifyWithinSeconds: z.int().min(0).max(3600).default(300),
@@ -34,9 +35,20 @@ export const grantLimits = z.object({
   rate: z.strictObject({ count: z.int().positive(), seconds: z.int().positive() }).optional(),
   approvers: z
     .string()
-    .regex(/^(?:owner|two|role:[a-z]+)$/)
-    .optional(),
+    .regex(/^(?:owner|two|role:(?:member|approver|admin))$/)
+    .optional()
+    .describe('who decides: the session owner (default), two people, or role:R and those above'),
+  excludeRequester: z.boolean().optional().describe('the session owner may not approve'),
+  identicalOnly: z
+    .boolean()
+    .optional()
+    .describe('an unknown outcome of the tool holds up identical calls only'),
   resultBytes: z.int().positive().optional(),
+  isolation: z
+    .array(z.enum(isolationClasses))
+    .min(1)
+    .optional()
+    .describe('only in sessions of these classes; without it, writes in all but none'),
 })
 export type GrantLimits = z.infer<typeof grantLimits>
 
@@ -69,4 +81,8 @@ export const grantCreate = z.strictObject({
   mode: z.enum(modes),
   // What is not known would be a limit that nobody keeps.
   limits: grantLimits.strict().default({}),
+  confirmUnattended: z
+    .boolean()
+    .default(false)
+    .describe('needed for write_unattended: agents act, and nobody is asked'),
 })

@@ -3,15 +3,38 @@
  * and other clients call it, the OpenAPI document is generated from it. Lists answer `{items}`, each with `id` and `state`.
  */
 import { z } from 'zod'
+import { approval, approvalDecide, approvalDetail, approvalStates } from './approvals.ts'
 import { auditedExecution, auditNext, auditPart, auditResume } from './audit.ts'
 import { catalog, catalogDiff } from './catalogs.ts'
-import { connection, connectionCreate, connectionEdit } from './connections.ts'
-import { execution, executionStates } from './executions.ts'
+import {
+  connection,
+  connectionAuthorize,
+  connectionChanged,
+  connectionCreate,
+  connectionDisconnected,
+  connectionEdit,
+  oauthFlow,
+} from './connections.ts'
+import { denyEdit, denySet, denySetState, sessionDenial } from './deny-set.ts'
+import { execution, executionDetail, executionResolve, executionStates } from './executions.ts'
+import { vaultKeys } from './keys.ts'
 import { check, setting, status } from './operation.ts'
 import { id, json, list, toolPattern } from './parts.ts'
 import { grant, grantCreate, profile, profileSettings } from './profiles.ts'
-import { session, sessionCreate, sessionCreated, sessionStates } from './sessions.ts'
+import { service, serviceCreate, services } from './services.ts'
+import {
+  session,
+  sessionConfirmDenySet,
+  sessionCreate,
+  sessionCreated,
+  sessionEnd,
+  sessionEvidence,
+  sessionHeard,
+  sessionHeartbeat,
+  sessionStates,
+} from './sessions.ts'
 import { apiToken, type Role, roles, user } from './users.ts'
+import { webhook, webhookCreate, webhookCreated } from './webhooks.ts'
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -66,6 +89,22 @@ export const routes = {
       jwk: z.object({ kty: z.literal('OKP'), crv: z.literal('X25519'), x: z.string() }),
       localUpstreams: z.boolean(),
     }),
+  }),
+
+  'keys.show': route({
+    method: 'GET',
+    path: '/vault/keys',
+    summary: 'Keys of the vault, and how many secrets are sealed to each',
+    role: 'member',
+    answer: vaultKeys,
+  }),
+  'keys.rotate': route({
+    method: 'POST',
+    path: '/vault/keys/rotate',
+    summary:
+      'Make a new key; every secret is sealed to it again by and by, and older keys are retired',
+    role: 'admin',
+    answer: vaultKeys,
   }),
 
   'user.list': route({
@@ -133,7 +172,7 @@ export const routes = {
     summary: 'Add a connection (it starts as a draft)',
     role: 'member',
     body: connectionCreate,
-    answer: connection,
+    answer: connectionChanged,
   }),
   'connection.show': route({
     method: 'GET',
@@ -148,7 +187,7 @@ export const routes = {
     summary: 'Edit; what is not given stays',
     role: 'member',
     body: connectionEdit,
-    answer: connection,
+    answer: connectionChanged,
   }),
   'connection.remove': route({
     method: 'DELETE',
@@ -191,6 +230,51 @@ export const routes = {
     summary: 'Drop upstream state and list again',
     role: 'member',
     answer: connection,
+  }),
+  'connection.authorize': route({
+    method: 'POST',
+    path: '/connections/{name}/authorize',
+    summary: 'Begin a sign-in at the authorization server, or have client credentials ask it',
+    role: 'member',
+    body: connectionAuthorize.default({}),
+    answer: oauthFlow,
+  }),
+  'connection.authorization': route({
+    method: 'GET',
+    path: '/connections/{name}/authorizations/{id}',
+    summary: 'What became of a sign-in',
+    role: 'member',
+    answer: oauthFlow,
+  }),
+  'connection.disconnect': route({
+    method: 'POST',
+    path: '/connections/{name}/disconnect',
+    summary: 'Revoke the credential; nothing passes with it afterwards',
+    role: 'member',
+    answer: connectionDisconnected,
+  }),
+
+  'service.list': route({
+    method: 'GET',
+    path: '/services',
+    summary: 'Services that a connection can be added to by name',
+    role: 'member',
+    answer: services,
+  }),
+  'service.create': route({
+    method: 'POST',
+    path: '/services',
+    summary: 'Offer a service',
+    role: 'admin',
+    body: serviceCreate,
+    answer: service,
+  }),
+  'service.remove': route({
+    method: 'DELETE',
+    path: '/services/{name}',
+    summary: 'Offer it no longer; connections to it stay',
+    role: 'admin',
+    answer: service,
   }),
 
   'catalog.discover': route({
@@ -312,11 +396,44 @@ export const routes = {
     role: 'member',
     answer: session,
   }),
+  'session.evidence': route({
+    method: 'POST',
+    path: '/sessions/{id}/evidence',
+    summary: 'Show what was seen of the sandbox: it opens the session when it is as planned',
+    role: 'member',
+    body: sessionEvidence,
+    answer: session,
+  }),
+  'session.heartbeat': route({
+    method: 'POST',
+    path: '/sessions/{id}/heartbeat',
+    summary: 'Say that the launcher of the sandbox is there, and hear how the session is',
+    role: 'member',
+    body: sessionHeartbeat,
+    answer: sessionHeard,
+  }),
+  'session.denySet': route({
+    method: 'GET',
+    path: '/sessions/{id}/deny-set',
+    summary:
+      'What its guest must never reach by itself: the set of its beginning and every later one',
+    role: 'member',
+    answer: denySet,
+  }),
+  'session.confirmDenySet': route({
+    method: 'POST',
+    path: '/sessions/{id}/deny-set/confirm',
+    summary: 'Say that this set is enforced in its sandbox from now on',
+    role: 'member',
+    body: sessionConfirmDenySet,
+    answer: sessionDenial,
+  }),
   'session.end': route({
     method: 'POST',
     path: '/sessions/{id}/end',
     summary: 'End a session',
     role: 'member',
+    body: sessionEnd,
     answer: session,
   }),
 
@@ -335,9 +452,83 @@ export const routes = {
   'execution.show': route({
     method: 'GET',
     path: '/executions/{id}',
-    summary: 'One execution',
+    summary: 'One execution, with its arguments and result where they are kept',
     role: 'member',
+    answer: executionDetail,
+  }),
+  'execution.resolve': route({
+    method: 'POST',
+    path: '/executions/{id}/resolve',
+    summary: 'Say what became of an execution whose outcome is unknown',
+    role: 'member',
+    body: executionResolve,
     answer: execution,
+  }),
+
+  'approval.list': route({
+    method: 'GET',
+    path: '/approvals',
+    summary: 'Approvals that whoever asks may see, newest first',
+    role: 'member',
+    query: z.object({
+      state: z.enum(approvalStates).optional(),
+      session: z.string().optional(),
+      limit: z.coerce.number().int().min(1).max(1000).default(100),
+    }),
+    answer: list(approval),
+  }),
+  'approval.show': route({
+    method: 'GET',
+    path: '/approvals/{id}',
+    summary: 'One approval, with what would be sent',
+    role: 'member',
+    answer: approvalDetail,
+  }),
+  'approval.approve': route({
+    method: 'POST',
+    path: '/approvals/{id}/approve',
+    summary: 'Let the call be sent, once',
+    role: 'member',
+    body: approvalDecide,
+    answer: approval,
+  }),
+  'approval.deny': route({
+    method: 'POST',
+    path: '/approvals/{id}/deny',
+    summary: 'Refuse the call',
+    role: 'member',
+    body: approvalDecide,
+    answer: approval,
+  }),
+
+  'webhook.list': route({
+    method: 'GET',
+    path: '/webhooks',
+    summary: 'Webhooks',
+    role: 'admin',
+    answer: list(webhook),
+  }),
+  'webhook.create': route({
+    method: 'POST',
+    path: '/webhooks',
+    summary: 'Tell another system when somebody has something to decide',
+    role: 'admin',
+    body: webhookCreate,
+    answer: webhookCreated,
+  }),
+  'webhook.remove': route({
+    method: 'DELETE',
+    path: '/webhooks/{id}',
+    summary: 'Remove a webhook; what waits for it is not delivered any more',
+    role: 'admin',
+    answer: webhook,
+  }),
+  'webhook.test': route({
+    method: 'POST',
+    path: '/webhooks/{id}/test',
+    summary: 'Deliver one test event now',
+    role: 'admin',
+    answer: webhook,
   }),
 
   'audit.export': route({
@@ -376,6 +567,21 @@ export const routes = {
     summary: 'Go on',
     role: 'admin',
     answer: status,
+  }),
+  'denySet.show': route({
+    method: 'GET',
+    path: '/deny-set',
+    summary: 'What guests must never reach by themselves',
+    role: 'member',
+    answer: denySetState,
+  }),
+  'denySet.edit': route({
+    method: 'POST',
+    path: '/deny-set',
+    summary: 'Add to it, or take back what was added',
+    role: 'admin',
+    body: denyEdit,
+    answer: denySetState,
   }),
   'setting.list': route({
     method: 'GET',

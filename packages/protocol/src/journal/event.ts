@@ -2,8 +2,33 @@
 import { z } from 'zod'
 import { executionStates } from '../api/executions.ts'
 
-/** An execution that came into a state, and what else is told. A kind that a later release adds is passed over. */
-export const eventKinds = [...executionStates, 'claimed', 'restored'] as const
+/**
+ * An execution that came into a state, what became of a credential (its id and version are in the notes) or a sign-in,
+ * and what else is told. A kind that a later release adds is passed over.
+ */
+export const eventKinds = [
+  ...executionStates,
+  'claimed',
+  'restored',
+  'credential_renewed',
+  /** The answer to a refresh that a gateway left behind was found. */
+  'credential_recovered',
+  /** Nobody can say what became of a refresh that a gateway left behind; another one tells. */
+  'credential_unclear',
+  'credential_broken',
+  'credential_revoked',
+  /** The authorization server was asked to revoke it; `code` where it did not. */
+  'credential_revocation',
+  /** Of somebody's sign-in (`flowId` in the notes): who began it is told as well. */
+  'sign_in_begun',
+  'sign_in_completed',
+  /** By the person, the authorization server or the worker; `code` says why. */
+  'sign_in_refused',
+  /** Nobody came back in time. */
+  'sign_in_abandoned',
+  /** The gateway that finished it is gone: what the authorization server gave, if it did, is lost. */
+  'sign_in_interrupted',
+] as const
 export type EventKind = (typeof eventKinds)[number]
 
 /** What an event says of an execution, named as in its row: what is told once stands until another event tells it. */
@@ -17,6 +42,7 @@ export const executionFacts = [
   'mode',
   'bindingHash',
   'argumentsDigest',
+  'approvalId',
   'intentId',
   'intentDigest',
   'gatewayInstance',
