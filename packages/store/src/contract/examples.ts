@@ -1,7 +1,9 @@
 /** Valid rows for the contract, each with an id of its own; what a test is about is given. */
 import type {
   ApiToken,
+  Approval,
   Binding,
+  Body,
   Catalog,
   CatalogTool,
   Connection,
@@ -16,6 +18,8 @@ import type {
   Scope,
   Session,
   User,
+  Webhook,
+  WebhookDelivery,
 } from '@sallyport/core'
 import { idSource, profileSettings } from '@sallyport/protocol'
 import { digestBytes } from '@sallyport/protocol/node'
@@ -177,8 +181,9 @@ export function exampleGrant(given: Partial<Grant> = {}): Grant {
 }
 
 export function exampleSession(given: Partial<Session> = {}): Session {
+  const id = given.id ?? newId('session')
   return {
-    id: newId('session'),
+    id,
     profileId: newId('profile'),
     ownerId: newId('user'),
     state: 'open',
@@ -186,6 +191,8 @@ export function exampleSession(given: Partial<Session> = {}): Session {
     isolation: 'external',
     label: null,
     harness: 'codex',
+    chainId: id,
+    continues: null,
     evidence: { vouchedBy: 'platform' },
     createdBy: newId('user'),
     createdAt: start,
@@ -227,9 +234,10 @@ export function exampleBinding(given: Partial<Binding> = {}): Binding {
 }
 
 export function exampleExecution(given: Partial<Execution> = {}): Execution {
+  const sessionId = given.sessionId ?? newId('session')
   return {
     id: newId('execution'),
-    sessionId: newId('session'),
+    sessionId,
     ownerId: newId('user'),
     callId: word('call'),
     state: 'dispatching',
@@ -246,6 +254,7 @@ export function exampleExecution(given: Partial<Execution> = {}): Execution {
     argumentsDigest: digest('a'),
     digestVersion: 1,
     writeKey: null,
+    approvalId: null,
     intentId: newId('intent'),
     intentDigest: digest('b'),
     gatewayInstance: newId('instance'),
@@ -258,8 +267,95 @@ export function exampleExecution(given: Partial<Execution> = {}): Execution {
     resultDigest: null,
     resultBytes: null,
     tookMs: null,
+    caller: null,
+    callerInstance: null,
+    isModern: false,
+    collectedAt: null,
+    chainId: sessionId,
+    retainMs: null,
+    resolution: null,
     notes: {},
     sequence: 1,
+    ...given,
+  }
+}
+
+/** Of a write that waits for its approval, with a caller that is there. */
+export function exampleWaiting(given: Partial<Execution> = {}): Execution {
+  return exampleExecution({
+    state: 'awaiting_approval',
+    mode: 'write_with_approval',
+    access: 'write',
+    writeKey: word('sha256:key'),
+    approvalId: newId('approval'),
+    intentId: null,
+    intentDigest: null,
+    workerInstance: null,
+    notAfter: null,
+    intentIssuedAt: null,
+    barrierAt: null,
+    caller: 'attached',
+    callerInstance: newId('instance'),
+    retainMs: 86_400_000,
+    ...given,
+  })
+}
+
+export function exampleApproval(given: Partial<Approval> = {}): Approval {
+  return {
+    id: newId('approval'),
+    executionId: newId('execution'),
+    sessionId: newId('session'),
+    ownerId: newId('user'),
+    callId: word('call'),
+    bindingHash: digest('9'),
+    argumentsDigest: digest('a'),
+    digestVersion: 1,
+    state: 'pending',
+    approvers: 'owner',
+    excludesRequester: false,
+    decisions: [],
+    requestedAt: start,
+    expiresAt: start + 3_600_000,
+    closedAt: null,
+    ...given,
+  }
+}
+
+export function exampleBody(given: Partial<Body> = {}): Body {
+  return {
+    executionId: newId('execution'),
+    kind: 'arguments',
+    sealed: new TextEncoder().encode(word('sealed')),
+    dueAt: start + 86_400_000,
+    ...given,
+  }
+}
+
+export function exampleWebhook(given: Partial<Webhook> = {}): Webhook {
+  return {
+    id: newId('webhook'),
+    name: word('pager'),
+    seal: 'header..iv.text.tag',
+    clear: { scheme: 'https', host: 'pager.example', port: 443 },
+    events: ['approval.requested', 'execution.unknown'],
+    createdBy: newId('user'),
+    createdAt: start,
+    lastDeliveredAt: null,
+    lastFailure: null,
+    ...given,
+  }
+}
+
+export function exampleDelivery(given: Partial<WebhookDelivery> = {}): WebhookDelivery {
+  return {
+    id: newId('delivery'),
+    webhookId: newId('webhook'),
+    event: 'approval.requested',
+    text: `{"n":${++serial}}`,
+    createdAt: start,
+    attempts: 0,
+    nextAt: start,
     ...given,
   }
 }

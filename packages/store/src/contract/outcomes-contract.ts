@@ -1,6 +1,6 @@
-import type { Settlement } from '@sallyport/core'
+import type { Execution, Settlement, Store } from '@sallyport/core'
 import { expect, test } from 'vitest'
-import { exampleExecution, exampleInstance, newId, start } from './examples.ts'
+import { exampleExecution, exampleInstance, exampleWaiting, newId, start } from './examples.ts'
 import { type GetSubject, insertExecutions } from './subject.ts'
 
 const success = (id: Settlement['id'], given: Partial<Settlement> = {}): Settlement => ({
@@ -58,6 +58,15 @@ export function outcomesContract(subject: GetSubject): void {
     expect((await store.executions.get(open.id))?.state).toBe('succeeded')
     expect((await store.executions.get(other.id))?.code).toBe('outcome_unknown')
     expect(await store.transact((tx) => tx.executions.settle([]))).toEqual([])
+  })
+
+  test('writes a move that ends nothing, without an end', async () => {
+    const { store } = subject()
+    const row = exampleWaiting()
+    await insertExecutions(store, row)
+    const move = { id: row.id, from: ['awaiting_approval'], state: 'approved' } as const
+    await store.transact((tx) => tx.executions.settle([{ ...move, finishedAt: null, at: start }]))
+    expect(await store.executions.get(row.id)).toEqual({ ...row, state: 'approved', sequence: 2 })
   })
 }
 
@@ -207,5 +216,67 @@ export function ownershipContract(subject: GetSubject): void {
     const claimed = { ...row, gatewayInstance: owner, sequence: 2 }
     expect(await store.executions.get(row.id)).toEqual(claimed)
     expect(await claim(store, settled.id, newId('instance'))).toBeUndefined()
+  })
+}
+
+export function attemptsContract(subject: GetSubject): void {
+  const settle = (store: Store, row: Execution, intentId: Execution['intentId']) =>
+    store.transact((tx) =>
+      tx.executions.settle([
+        {
+          id: row.id,
+          from: ['dispatching'],
+          ...(intentId && { intentId }),
+          state: 'succeeded',
+          finishedAt: start,
+        },
+      ]),
+    )
+
+  test('settles a row only while it names the intent that the outcome is of', async () => {
+    const { store } = subject()
+    const row = exampleExecution()
+    const unnamed = exampleExecution({ intentId: null })
+    await insertExecutions(store, row, unnamed)
+    expect(await settle(store, row, newId('intent'))).toEqual([undefined])
+    expect(await settle(store, unnamed, newId('intent'))).toEqual([undefined])
+    expect(await store.executions.get(row.id)).toEqual(row)
+    expect(await settle(store, row, row.intentId)).toEqual([2])
+    expect(await settle(store, unnamed, null)).toEqual([2])
+    expect(await store.executions.get(row.id)).toMatchObject({ intentId: row.intentId })
+  })
+
+  test('writes the caller and the resolution that a settlement says, and leaves them where it says none', async () => {
+    const { store } = subject()
+    const row = exampleWaiting({ state: 'unknown', caller: 'detached', isModern: true })
+    const by = newId('instance')
+    await insertExecutions(store, row)
+    const resolution = {
+      outcome: 'not_applied',
+      by: newId('user'),
+      note: 'looked \0\u202e\ud800',
+      at: start,
+      allowRetry: true,
+    } as const
+    const resolve = { id: row.id, from: ['unknown'], state: 'resolved', finishedAt: start } as const
+    await store.transact((tx) => tx.executions.settle([{ ...resolve, resolution }]))
+    const resolved = { ...row, state: 'resolved', finishedAt: start, resolution, sequence: 2 }
+    expect(await store.executions.get(row.id)).toEqual(resolved)
+
+    const left = exampleWaiting({ callerInstance: by })
+    const free = exampleWaiting()
+    await insertExecutions(store, left, free)
+    const refuse = { from: ['awaiting_approval'], state: 'refused', finishedAt: start } as const
+    await store.transact((tx) =>
+      tx.executions.settle([
+        { ...refuse, id: left.id, caller: 'detached' },
+        { ...refuse, id: free.id, caller: null },
+      ]),
+    )
+    expect(await store.executions.get(left.id)).toMatchObject({
+      caller: 'detached',
+      callerInstance: by,
+    })
+    expect(await store.executions.get(free.id)).toMatchObject({ caller: null, resolution: null })
   })
 }

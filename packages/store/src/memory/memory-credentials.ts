@@ -22,7 +22,9 @@ export class MemoryCredentials implements CredentialWrites {
 
   async update(credential: Credential, expectedVersion: number): Promise<boolean> {
     mustNotLower(credential.version, expectedVersion)
-    if (this.#credentials.get(credential.id)?.version !== expectedVersion) return false
+    const known = this.#credentials.get(credential.id)
+    if (known?.version !== expectedVersion) return false
+    if (credential.version === expectedVersion && known.seal !== credential.seal) return false
     this.#credentials.put(credential)
     return true
   }

@@ -1,4 +1,5 @@
 import type {
+  CallerChange,
   Execution,
   ExecutionFilter,
   ExecutionState,
@@ -6,7 +7,16 @@ import type {
   Instance,
   Settlement,
 } from '@sallyport/core'
-import type { ExecutionId, GrantId, InstanceId, SessionId } from '@sallyport/protocol'
+import type {
+  ConnectionId,
+  ExecutionId,
+  GrantId,
+  InstanceId,
+  SessionId,
+  UserId,
+} from '@sallyport/protocol'
+import { callerMoved } from '../rows/caller.ts'
+import { dispatchEach } from '../rows/dispatch.ts'
 import { blocksWrites, mustBeMoves, settled, unfinishedStates } from '../rows/outcome.ts'
 import { type MemoryRows, putNew } from './memory-rows.ts'
 import { newestFirst, sorted } from './sort.ts'
@@ -68,6 +78,39 @@ export class MemoryExecutions implements ExecutionWrites {
     return sorted(open, ({ id }) => id)
   }
 
+  async waiting(limit: number): Promise<Execution[]> {
+    const open = this.#executions
+      .all()
+      .filter(({ state }) => state === 'awaiting_approval' || state === 'approved')
+    return sorted(open, ({ id }) => id).slice(0, limit)
+  }
+
+  async twins(writeKeys: readonly string[]): Promise<Execution[]> {
+    const twins = this.#executions
+      .all()
+      .filter(({ writeKey }) => writeKey !== null && writeKeys.includes(writeKey))
+      .filter(({ caller }) => caller !== null && caller !== 'collected')
+    return sorted(twins, ({ id }) => id)
+  }
+
+  async identical(writeKey: string, since: number, limit: number): Promise<Execution[]> {
+    const identical = this.#executions
+      .all()
+      .filter((row) => row.writeKey === writeKey && row.arrivedAt > since)
+    return newestFirst(identical).slice(0, limit)
+  }
+
+  async unknownOf(
+    { ownerId, connectionId, tool }: { ownerId: UserId; connectionId: ConnectionId; tool: string },
+    limit: number,
+  ): Promise<Execution[]> {
+    const unknown = this.#executions
+      .all()
+      .filter((row) => row.state === 'unknown' && row.ownerId === ownerId)
+      .filter((row) => row.connectionId === connectionId && row.tool === tool)
+    return newestFirst(unknown).slice(0, limit)
+  }
+
   async insert(rows: readonly Execution[]): Promise<('inserted' | 'call' | 'write')[]> {
     const results: ('inserted' | 'call' | 'write')[] = []
     for (const row of rows) results.push(await this.#insertOne(row))
@@ -100,6 +143,32 @@ export class MemoryExecutions implements ExecutionWrites {
     const sequence = row.sequence + 1
     this.#executions.put({ ...row, gatewayInstance: to, sequence })
     return sequence
+  }
+
+  async lock(ids: readonly ExecutionId[]): Promise<ReadonlyMap<ExecutionId, Execution>> {
+    return new Map((await this.getMany(ids)).map((row) => [row.id, row]))
+  }
+
+  async holdWriteKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(keys)
+  }
+
+  async dispatch(rows: readonly Execution[]): Promise<(number | undefined)[]> {
+    const stored = new Map<string, Execution>(this.#executions.all().map((row) => [row.id, row]))
+    const blocked = [...stored.values()].filter(blocksWrites).map((row) => row.writeKey as string)
+    return dispatchEach(rows, stored, new Set(blocked)).map((after) => {
+      if (after) this.#executions.put(after)
+      return after?.sequence
+    })
+  }
+
+  async moveCallers(changes: readonly CallerChange[]): Promise<boolean[]> {
+    return changes.map((change) => {
+      const row = this.#executions.get(change.id)
+      const after = row && callerMoved(row, change)
+      if (after) this.#executions.put(after)
+      return after !== undefined
+    })
   }
 
   async note(id: ExecutionId, notes: Readonly<Record<string, unknown>>): Promise<void> {

@@ -175,7 +175,7 @@ async function waitsOrEnds(act: Promise<unknown>): Promise<void> {
   }
   act.then(end, end)
   const waiting = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
-  for (let i = 0; i < 2000 && !ended; i++) {
+  for (const until = Date.now() + 20_000; Date.now() < until && !ended; ) {
     const { rows } = await watcher.query(waiting)
     if (rows[0].n > 0) return
   }

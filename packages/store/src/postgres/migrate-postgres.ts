@@ -1,4 +1,4 @@
-import type { PoolClient } from 'pg'
+import type { PoolClient, QueryConfig } from 'pg'
 import {
   checksum,
   createAppliedMigrations,
@@ -19,17 +19,15 @@ export async function migratePostgres(
   schema: string | undefined,
   known: readonly Migration[],
 ): Promise<void> {
-  // Another gateway may be at it for as long as a statement may take.
-  await client.query('BEGIN; SET LOCAL lock_timeout = 0')
+  await client.query('BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0')
   try {
-    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
-      `sallyport migrations ${schema ?? ''}`,
-    ])
+    const lock = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))'
+    await client.query(patiently(lock, `sallyport migrations ${schema ?? ''}`))
     if (schema !== undefined) await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
     await client.query(createAppliedMigrations)
     const applied = await client.query<AppliedRow>(selectAppliedMigrations)
     for (const migration of pending(known, applied.rows)) {
-      await client.query(migration.sql)
+      await client.query(patiently(migration.sql))
       const { number, name } = migration
       await client.query(insertAppliedMigration, [number, name, checksum(migration)])
     }
@@ -38,4 +36,9 @@ export async function migratePostgres(
     await client.query('ROLLBACK')
     throw error
   }
+}
+
+/** A migration may rewrite a table of many rows, and other gateways wait for the one that is at it. */
+function patiently(text: string, ...values: string[]): QueryConfig {
+  return { text, ...(values.length > 0 && { values }), query_timeout: 3_600_000 } as QueryConfig
 }

@@ -8,6 +8,7 @@ import { sqlReads, sqlTx } from '../sql/sql-nouns.ts'
 import { connectPostgres, type PostgresOptions, prepared } from './connect-postgres.ts'
 import { migratePostgres } from './migrate-postgres.ts'
 import { fromPostgres } from './postgres-error.ts'
+import { PostgresListener } from './postgres-listener.ts'
 import { PostgresLocks } from './postgres-locks.ts'
 import { PostgresTx } from './postgres-tx.ts'
 
@@ -22,14 +23,14 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       await checkDurability(client)
       await migratePostgres(client, options.schema, postgresMigrations)
     })
-    return postgresStore(pool)
+    return postgresStore(pool, new PostgresListener(options))
   } catch (error) {
     await pool.end()
     throw error instanceof SallyportError ? error : fromPostgres(error)
   }
 }
 
-function postgresStore(pool: Pool): Store {
+function postgresStore(pool: Pool, listener: PostgresListener): Store {
   const lifetime = new Lifetime()
   const committed: SqlReader = {
     rows: (sql, params) =>
@@ -47,11 +48,15 @@ function postgresStore(pool: Pool): Store {
     ...sqlReads(committed),
     transact: (work, options) =>
       lifetime.run(() => transaction(pool, work, options?.flush === 'later')),
+    listen: (heard) => {
+      lifetime.check()
+      return listener.listen(heard)
+    },
     ping: async () => {
       await committed.rows('SELECT 1', [])
     },
     close: () => {
-      closing ??= lifetime.close().then(() => pool.end())
+      closing ??= Promise.all([listener.end(), lifetime.close()]).then(() => pool.end())
       return closing
     },
   }

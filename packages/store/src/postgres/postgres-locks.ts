@@ -1,5 +1,5 @@
 import type { Authority, AuthorityRefs } from '@sallyport/core'
-import { SallyportError } from '@sallyport/protocol'
+import { type ExecutionId, SallyportError } from '@sallyport/protocol'
 import {
   type AuthorityKind,
   type AuthorityRows,
@@ -16,6 +16,7 @@ import type { TxLocks } from '../sql/sql-nouns.ts'
 import { allInOrder } from './all-in-order.ts'
 import { changeWaitMs } from './connect-postgres.ts'
 import { isLockTimeout } from './postgres-error.ts'
+import { channel, idsAtMost } from './postgres-listener.ts'
 import type { PostgresTx } from './postgres-tx.ts'
 
 /** A call waits this long for a change of what it needs; then it is refused instead. */
@@ -26,6 +27,7 @@ const skipping = {
   kinds: barrierStatements(' SKIP LOCKED'),
   pause: pauseForBarrier(' SKIP LOCKED'),
 }
+const announce = `SELECT pg_notify(${channel}, $1)`
 const clock = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
 interface Locked {
@@ -40,6 +42,11 @@ export class PostgresLocks implements TxLocks {
 
   constructor(tx: PostgresTx) {
     this.#tx = tx
+  }
+
+  async announce(ids: readonly ExecutionId[]): Promise<void> {
+    if (ids.length === 0) return
+    await this.#tx.rows(announce, [ids.length > idsAtMost ? 'all' : ids.join(' ')])
   }
 
   now(): Promise<number> {

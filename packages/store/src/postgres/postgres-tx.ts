@@ -1,17 +1,26 @@
 import type { PoolClient } from 'pg'
 import type { Scalar } from '../rows/column.ts'
 import type { Shape } from '../rows/table.ts'
-import type { Kept, Param, SqlWriter, Update } from '../sql/driver.ts'
+import type { Kept, Param, SqlWriter, Swap, Update } from '../sql/driver.ts'
 import { perShape } from '../sql/statements.ts'
 import { allInOrder } from './all-in-order.ts'
 import { prepared } from './connect-postgres.ts'
 import { fromPostgres, isUniqueViolation } from './postgres-error.ts'
 
-const arrays = { text: 'text[]', integer: 'bigint[]', real: 'double precision[]' } as const
+const arrays = {
+  text: 'text[]',
+  integer: 'bigint[]',
+  real: 'double precision[]',
+  bytes: 'bytea[]',
+} as const
 
 const holdKey = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))"
-const holdWriteKeys = `SELECT key FROM unnest($1::text[]) AS key
-  WHERE pg_try_advisory_xact_lock(hashtextextended(current_schema() || ' write ' || key, 0))`
+const lockOfKey = "hashtextextended(current_schema() || ' write ' || key, 0)"
+const tryWriteKeys = `SELECT key FROM unnest($1::text[]) AS key
+  WHERE pg_try_advisory_xact_lock(${lockOfKey})`
+/** In one order, whatever the keys are: by the number of the lock. */
+const waitForWriteKeys = `SELECT pg_advisory_xact_lock(number) FROM (
+  SELECT DISTINCT ${lockOfKey} AS number FROM unnest($1::text[]) AS key ORDER BY 1) AS locks`
 const takenWriteKeys = `SELECT write_key FROM executions
   WHERE write_key = ANY($1) AND state IN ('dispatching', 'unknown')`
 
@@ -68,12 +77,30 @@ export class PostgresTx implements SqlWriter {
     return this.run(updateRows(update), byColumn(update, rows))
   }
 
+  async swapAll(swap: Swap, rows: readonly (readonly Scalar[])[]): Promise<boolean[]> {
+    if (rows.length === 0) return []
+    const [, swapped] = await Promise.all([
+      this.rows(lockRows(swap), [rows.map(([id]) => id ?? null)]),
+      this.rows(swapRows(swap), byColumn(swap, rows)),
+    ])
+    const ids = new Set(swapped.map(([id]) => id))
+    return rows.map(([id]) => ids.has(id))
+  }
+
   async holdKey(key: string): Promise<void> {
     await this.rows(holdKey, [key])
   }
 
   async holdTable(name: string): Promise<void> {
     await this.#do(() => this.sendText(`LOCK TABLE ${name} IN SHARE MODE`))
+  }
+
+  async holdWriteKeys(keys: readonly string[], how: 'try' | 'wait'): Promise<ReadonlySet<string>> {
+    if (keys.length === 0) return new Set()
+    if (how === 'try')
+      return new Set((await this.rows(tryWriteKeys, [keys])).map(([key]) => key as string))
+    await this.rows(waitForWriteKeys, [keys])
+    return new Set(keys)
   }
 
   /**
@@ -83,11 +110,11 @@ export class PostgresTx implements SqlWriter {
   async freeWriteKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
     if (keys.length === 0) return new Set()
     const [held, taken] = await Promise.all([
-      this.rows(holdWriteKeys, [keys]),
+      this.holdWriteKeys(keys, 'try'),
       this.rows(takenWriteKeys, [keys]),
     ])
     const used = new Set(taken.map(([key]) => key))
-    return new Set(held.map(([key]) => key as string).filter((key) => !used.has(key)))
+    return new Set([...held].filter((key) => !used.has(key)))
   }
 
   /**
@@ -149,6 +176,17 @@ const updateRows = perShape<Update>((update) => {
   return `UPDATE ${name} SET ${set.join(', ')}
     FROM ${unnested(update)} AS given (${columns.join(', ')})
     WHERE ${same.join(' AND ')}`
+})
+
+/** By id, first: an update alone takes them in any order. */
+const lockRows = perShape<Swap>(({ name, columns: [key] }) => {
+  return `SELECT ${key} FROM ${name} WHERE ${key} = ANY($1) ORDER BY ${key} FOR NO KEY UPDATE`
+})
+const swapRows = perShape<Swap>((swap) => {
+  const { name, columns, set, guard } = swap
+  const same = `${name}.${columns[0]} = given.${columns[0]}`
+  return `UPDATE ${name} SET ${set} FROM ${unnested(swap)} AS given (${columns.join(', ')})
+    WHERE ${same} AND ${guard} RETURNING ${name}.${columns[0]}`
 })
 
 function unnested(shape: Shape): string {

@@ -3,10 +3,10 @@ import { type ErrorCode, isErrorCode } from '@sallyport/protocol'
 import { freeze, keepJson, readJson } from './json.ts'
 import { keepText, readText } from './text.ts'
 
-export type Scalar = string | number | null
+export type Scalar = string | number | Uint8Array | null
 
 export interface Column<T> {
-  readonly type: 'text' | 'integer' | 'real'
+  readonly type: 'text' | 'integer' | 'real' | 'bytes'
   /** Throws TypeError for a value that could not be given back as it is. */
   keep(value: T): Scalar
   /** Throws for what `keep` never makes. */
@@ -60,6 +60,15 @@ export function flag(): Column<boolean> {
       return kept === 1
     },
   }
+}
+
+/** Engines give their own kinds of it (a Buffer), which compare as unequal: what is read is a copy. */
+export function bytes(): Column<Uint8Array> {
+  const check = (value: unknown): Uint8Array => {
+    if (!(value instanceof Uint8Array)) throw new TypeError('not bytes')
+    return value
+  }
+  return { type: 'bytes', keep: check, read: (kept) => new Uint8Array(check(kept)) }
 }
 
 /** `interpret` throws for what does not belong here, so that damage is never read as an empty rule. */

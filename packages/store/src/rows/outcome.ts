@@ -1,6 +1,6 @@
 /** The part of an execution that an outcome changes, and the change itself; the same on every engine. */
 import { type Execution, mayMove, type Settlement } from '@sallyport/core'
-import { executionStates } from '@sallyport/protocol'
+import { callerStates, executionStates } from '@sallyport/protocol'
 import { errorCode, integer, object, oneOf, orNull, real, text } from './column.ts'
 import { table } from './table.ts'
 
@@ -8,11 +8,14 @@ export type Outcome = Pick<
   Execution,
   | 'id'
   | 'state'
+  | 'intentId'
   | 'code'
   | 'finishedAt'
   | 'resultDigest'
   | 'resultBytes'
   | 'tookMs'
+  | 'caller'
+  | 'resolution'
   | 'notes'
   | 'sequence'
 >
@@ -20,11 +23,14 @@ export type Outcome = Pick<
 export const outcomes = table<Outcome>('executions', {
   id: text(),
   state: oneOf(executionStates),
+  intentId: orNull(text()),
   code: orNull(errorCode()),
   finishedAt: orNull(integer()),
   resultDigest: orNull(text()),
   resultBytes: orNull(integer()),
   tookMs: orNull(real()),
+  caller: orNull(oneOf(callerStates)),
+  resolution: orNull(object()),
   notes: object(),
   sequence: integer(),
 })
@@ -39,9 +45,11 @@ export function mustBeMoves(settlements: readonly Settlement[]): void {
   }
 }
 
-/** The row afterwards, or undefined when it is in none of the states the outcome is for. */
+/** The row afterwards, or undefined when it is in none of the states the outcome is for, or names another intent. */
 export function settled<Row extends Outcome>(row: Row, settlement: Settlement): Row | undefined {
-  if (!settlement.from.includes(row.state)) return undefined
+  const { from, intentId, caller } = settlement
+  if (!from.includes(row.state)) return undefined
+  if (intentId !== undefined && row.intentId !== intentId) return undefined
   return {
     ...row,
     state: settlement.state,
@@ -50,6 +58,8 @@ export function settled<Row extends Outcome>(row: Row, settlement: Settlement): 
     resultDigest: settlement.resultDigest ?? row.resultDigest,
     resultBytes: settlement.resultBytes ?? row.resultBytes,
     tookMs: settlement.tookMs ?? row.tookMs,
+    caller: caller === undefined ? row.caller : caller,
+    resolution: settlement.resolution ?? row.resolution,
     notes: settlement.notes ? { ...row.notes, ...settlement.notes } : row.notes,
     sequence: row.sequence + 1,
   }

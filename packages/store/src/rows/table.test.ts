@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest'
 import {
+  exampleApproval,
   exampleBinding,
+  exampleBody,
   exampleGrant,
   exampleProfile,
   exampleSession,
 } from '../contract/examples.ts'
 import { flag, integer, json, orNull, text } from './column.ts'
 import { table } from './table.ts'
-import { bindings, executions, grants, profiles, sessions } from './tables.ts'
+import { approvals, bindings, bodies, executions, grants, profiles, sessions } from './tables.ts'
 
 const things = table<{ id: string; isOn: boolean; madeAt: number | null; data: unknown }>(
   'things',
@@ -119,8 +121,42 @@ test('keeps bindings in this form', () => {
 test('keeps executions in this form', () => {
   expect(executions.columns.join(' ')).toBe(
     'id session_id owner_id call_id state code field connection_id connection_name tool mode ' +
-      'access binding_id binding_hash grant_id arguments_digest digest_version write_key intent_id ' +
-      'intent_digest gateway_instance worker_instance not_after intent_issued_at arrived_at ' +
-      'barrier_at finished_at result_digest result_bytes took_ms notes sequence',
+      'access binding_id binding_hash grant_id arguments_digest digest_version write_key ' +
+      'approval_id intent_id intent_digest gateway_instance worker_instance not_after ' +
+      'intent_issued_at arrived_at barrier_at finished_at result_digest result_bytes took_ms ' +
+      'caller caller_instance is_modern collected_at chain_id retain_ms resolution notes sequence',
   )
+})
+
+test('keeps approvals and bodies in this form', () => {
+  const approval = exampleApproval({ state: 'approved', excludesRequester: true, closedAt: 7 })
+  const decision = { by: approval.ownerId, decision: 'approve', note: null, at: 5 } as const
+  expect(approvals.columns.join(' ')).toBe(
+    'id execution_id session_id owner_id call_id binding_hash arguments_digest digest_version ' +
+      'state approvers excludes_requester decisions requested_at expires_at closed_at',
+  )
+  expect(approvals.keep({ ...approval, decisions: [decision] })).toEqual([
+    approval.id,
+    approval.executionId,
+    approval.sessionId,
+    approval.ownerId,
+    approval.callId,
+    approval.bindingHash,
+    approval.argumentsDigest,
+    1,
+    'approved',
+    'owner',
+    1,
+    `[{"by":"${approval.ownerId}","decision":"approve","note":null,"at":5}]`,
+    approval.requestedAt,
+    approval.expiresAt,
+    7,
+  ])
+  const body = exampleBody({ kind: 'result', sealed: Uint8Array.of(0, 255), dueAt: 9 })
+  expect(bodies.columns.join(' ')).toBe('execution_id kind sealed due_at')
+  expect(bodies.keep(body)).toEqual([body.executionId, 'result', Uint8Array.of(0, 255), 9])
+  for (const damaged of ['text', null, 7])
+    expect(() => bodies.read(bodies.keep(body).with(2, damaged))).toThrow(
+      expect.objectContaining({ code: 'row_unreadable' }) as Error,
+    )
 })

@@ -1,7 +1,10 @@
 /** Every table of the store, by the rows of core. */
 import {
   type ApiToken,
+  type Approval,
   type Binding,
+  type Body,
+  bodyKinds,
   type Catalog,
   type CatalogTool,
   type Connection,
@@ -14,14 +17,22 @@ import {
   type JournalKey,
   type JournalStream,
   type KeptPage,
+  type KnownKey,
+  knownKeyStates,
   type Observation,
   type Profile,
   type Session,
+  type SessionSandbox,
   type Setting,
   type User,
+  type Webhook,
+  type WebhookDelivery,
 } from '@sallyport/core'
 import {
   accesses,
+  approvalStates,
+  bornProcess,
+  callerStates,
   catalogStates,
   connectionLimits,
   connectionStates,
@@ -31,10 +42,14 @@ import {
   modes,
   profileSettings,
   roles,
+  sandboxEvidence,
+  sandboxPlan,
   sessionStates,
   transports,
+  webhookEvents,
 } from '@sallyport/protocol'
 import {
+  bytes,
   errorCode,
   flag,
   integer,
@@ -181,6 +196,8 @@ export const sessions = table<Session>('sessions', {
   isolation: oneOf(isolationClasses),
   label: orNull(text()),
   harness: orNull(text()),
+  chainId: text(),
+  continues: orNull(text()),
   evidence: json(),
   createdBy: text(),
   createdAt: integer(),
@@ -191,6 +208,16 @@ export const sessions = table<Session>('sessions', {
   endedAt: orNull(integer()),
   endReason: orNull(text()),
   unavailable: list(),
+})
+
+export const sandboxes = table<SessionSandbox>('sandboxes', {
+  sessionId: text(),
+  plan: json(fits(sandboxPlan)),
+  owner: json(fits(bornProcess)),
+  ownerHash: text(),
+  evidence: orNull(json(fits(sandboxEvidence))),
+  provedAt: orNull(integer()),
+  seenAt: integer(),
 })
 
 export const bindings = table<Binding>('bindings', {
@@ -235,6 +262,7 @@ export const executions = table<Execution>('executions', {
   argumentsDigest: orNull(text()),
   digestVersion: integer(),
   writeKey: orNull(text()),
+  approvalId: orNull(text()),
   intentId: orNull(text()),
   intentDigest: orNull(text()),
   gatewayInstance: text(),
@@ -247,8 +275,40 @@ export const executions = table<Execution>('executions', {
   resultDigest: orNull(text()),
   resultBytes: orNull(integer()),
   tookMs: orNull(real()),
+  caller: orNull(oneOf(callerStates)),
+  callerInstance: orNull(text()),
+  isModern: flag(),
+  collectedAt: orNull(integer()),
+  chainId: text(),
+  retainMs: orNull(integer()),
+  resolution: orNull(object()),
   notes: object(),
   sequence: integer(),
+})
+
+export const approvals = table<Approval>('approvals', {
+  id: text(),
+  executionId: text(),
+  sessionId: text(),
+  ownerId: text(),
+  callId: text(),
+  bindingHash: text(),
+  argumentsDigest: text(),
+  digestVersion: integer(),
+  state: oneOf(approvalStates),
+  approvers: text(),
+  excludesRequester: flag(),
+  decisions: list(),
+  requestedAt: integer(),
+  expiresAt: integer(),
+  closedAt: orNull(integer()),
+})
+
+export const bodies = table<Body>('bodies', {
+  executionId: text(),
+  kind: oneOf(bodyKinds),
+  sealed: bytes(),
+  dueAt: integer(),
 })
 
 export const journalStreams = table<JournalStream>('journal_streams', {
@@ -294,3 +354,37 @@ export const settings = table<Setting>('settings', {
   by: text(),
   at: integer(),
 })
+
+export const vaultKeys = table<KnownKey>('vault_keys', {
+  kid: text(),
+  position: integer(),
+  state: oneOf(knownKeyStates),
+  madeAt: orNull(integer()),
+  retiredAt: orNull(integer()),
+})
+
+export const webhooks = table<Webhook>('webhooks', {
+  id: text(),
+  name: text(),
+  seal: text(),
+  clear: object(),
+  events: list(),
+  createdBy: text(),
+  createdAt: integer(),
+  lastDeliveredAt: orNull(integer()),
+  lastFailure: orNull(object()),
+})
+
+export const deliveries = table<WebhookDelivery>('deliveries', {
+  id: text(),
+  webhookId: text(),
+  event: oneOf(webhookEvents),
+  text: text(),
+  createdAt: integer(),
+  attempts: integer(),
+  nextAt: integer(),
+})
+
+export * from './deny-tables.ts'
+export * from './oauth-tables.ts'
+export * from './service-tables.ts'

@@ -16,14 +16,15 @@ import { select } from './statements.ts'
 export type AuthorityKind = keyof AuthorityRefs
 export type AuthorityRows = Record<AuthorityKind, readonly Kept[]>
 
-const tables: readonly (readonly [AuthorityKind, Shape])[] = [
-  ['connections', connections],
-  ['credentials', credentials],
-  ['catalogs', catalogs],
-  ['profiles', profiles],
-  ['grants', grants],
-  ['sessions', sessions],
-]
+/** In the order of their locks. */
+export const authorityTables = { connections, credentials, catalogs, profiles, grants, sessions }
+
+const tables = Object.entries(authorityTables) as [AuthorityKind, Shape][]
+
+/** A row of any kind. */
+export interface AuthorityRow {
+  readonly id: string
+}
 
 export interface KindStatements {
   readonly kind: AuthorityKind

@@ -15,6 +15,15 @@ export interface Update extends Shape {
   readonly keys: number
 }
 
+/**
+ * A change of one row that its condition guards, in terms of `given.column` for each of the columns. The first column is
+ * the id of the row.
+ */
+export interface Swap extends Shape {
+  readonly set: string
+  readonly guard: string
+}
+
 export interface SqlReader {
   /** Throws `store_unavailable` when the database fails. */
   rows(sql: string, params: readonly Param[]): Promise<readonly Kept[]>
@@ -32,10 +41,14 @@ export interface SqlWriter extends SqlReader {
   insertNew(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<Set<unknown>>
   /** How many rows were written. */
   updateAll(update: Update, rows: readonly (readonly Scalar[])[]): Promise<number>
+  /** Each on its own, in the order given; which of them wrote. Waits for others that change the same rows, by id. */
+  swapAll(swap: Swap, rows: readonly (readonly Scalar[])[]): Promise<boolean[]>
   /** Serializes transactions on a word. Waits; ends with the transaction. */
   holdKey(key: string): Promise<void>
   /** Waits for transactions that wrote into the table, and lets none write until this one ends. */
   holdTable(name: string): Promise<void>
+  /** Takes the locks of write keys until the transaction ends; without waiting it leaves out what another one holds. */
+  holdWriteKeys(keys: readonly string[], how: 'try' | 'wait'): Promise<ReadonlySet<string>>
   /** Takes the right to insert rows of these write keys, without waiting; leaves out what another one holds or has. */
   freeWriteKeys(keys: readonly string[]): Promise<ReadonlySet<string>>
 }

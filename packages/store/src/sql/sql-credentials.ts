@@ -7,7 +7,11 @@ import { insert, readOne, replace, select } from './statements.ts'
 
 const byId = select(credentials, 'WHERE id = $1')
 const insertNew = insert(credentials, 'ON CONFLICT (id) DO NOTHING')
-const replaceVersion = replace(credentials, `version = $${credentials.columns.length + 1}`)
+/** In the same version only what is beside the secret changes: whoever sealed it again meanwhile was first. */
+const replaceVersion = replace(
+  credentials,
+  `version = $${credentials.columns.length + 1} AND (version < $3 OR seal = $5)`,
+)
 
 export class SqlCredentialReads implements CredentialReads {
   readonly #db: SqlReader

@@ -1,50 +1,16 @@
-import type {
-  Execution,
-  ExecutionFilter,
-  ExecutionReads,
-  ExecutionState,
-  ExecutionWrites,
-  Settlement,
-} from '@sallyport/core'
+import type { CallerChange, Execution, ExecutionWrites, Settlement } from '@sallyport/core'
 import type { ExecutionId, GrantId, InstanceId, SessionId } from '@sallyport/protocol'
+import { dispatchEach, dispatches } from '../rows/dispatch.ts'
 import { keepJson } from '../rows/json.ts'
-import {
-  blocksWrites,
-  mustBeMoves,
-  type Outcome,
-  outcomes,
-  settled,
-  unfinishedStates,
-} from '../rows/outcome.ts'
+import { blocksWrites, mustBeMoves, type Outcome, outcomes, settled } from '../rows/outcome.ts'
 import { executions } from '../rows/tables.ts'
 import { keepText } from '../rows/text.ts'
-import { where } from './conditions.ts'
-import type { SqlReader, SqlWriter, Update } from './driver.ts'
+import { callerSwap, inRounds, keepChange } from './caller-swap.ts'
+import type { SqlWriter, Update } from './driver.ts'
 import { inLockOrder, writeKeys } from './insert-order.ts'
-import { count, readAll, readOne, select } from './statements.ts'
+import { SqlExecutionReads } from './sql-execution-reads.ts'
+import { count, readAll, select } from './statements.ts'
 
-/** Exactly the condition of the index `executions_state`, or SQLite does not use it: what is open or worth a look. */
-const indexed = "state <> 'succeeded'"
-const isDispatching = `${indexed} AND state = 'dispatching'`
-const isUnfinished = `${indexed} AND state IN (${unfinishedStates.map((state) => `'${state}'`).join(', ')})`
-
-const byId = select(executions, 'WHERE id = $1')
-const byIds = select(executions, 'WHERE id = ANY($1) ORDER BY id')
-const byCall = select(executions, 'WHERE session_id = $1 AND call_id = $2')
-const leased = 'SELECT 1 FROM instances WHERE instances.id = gateway_instance AND lease_until > $1'
-const abandoned = select(
-  executions,
-  `WHERE ${isDispatching} AND (gateway_instance = $2 OR NOT EXISTS (${leased})) ORDER BY id`,
-)
-const dispatchingOf = select(
-  executions,
-  `WHERE ${isDispatching} AND gateway_instance = $1 ORDER BY id`,
-)
-/** The expression keeps an engine from reading every call of a long session to find the few that are open. */
-const unfinishedOf = select(
-  executions,
-  `WHERE ${isUnfinished} AND session_id || '' = $1 ORDER BY id`,
-)
 const sameCalls = `SELECT session_id, call_id, id FROM executions
   WHERE session_id = ANY($1) AND call_id = ANY($2)`
 const outcomeUpdate: Update = { ...outcomes, keys: 1 }
@@ -53,54 +19,12 @@ const claim = `UPDATE executions SET gateway_instance = $3, sequence = sequence 
   WHERE id = $1 AND gateway_instance = $2 AND state = 'dispatching'`
 const countPassed = `SELECT count(*) FROM executions
   WHERE session_id = $1 AND grant_id = $2 AND barrier_at > $3`
-
-export class SqlExecutionReads implements ExecutionReads {
-  readonly #db: SqlReader
-
-  constructor(db: SqlReader) {
-    this.#db = db
-  }
-
-  get(id: ExecutionId): Promise<Execution | undefined> {
-    return readOne(this.#db, executions, byId, [id])
-  }
-
-  getMany(ids: readonly ExecutionId[]): Promise<Execution[]> {
-    return readAll(this.#db, executions, byIds, [ids])
-  }
-
-  byCall(sessionId: SessionId, callId: string): Promise<Execution | undefined> {
-    return readOne(this.#db, executions, byCall, [sessionId, keepText(callId)])
-  }
-
-  list(filter: ExecutionFilter): Promise<Execution[]> {
-    const { text, params } = where({
-      owner_id: filter.ownerId,
-      session_id: filter.sessionId,
-      state: filter.state,
-    })
-    const rest = `${text}${hint(filter.state)} ORDER BY id DESC LIMIT $${params.length + 1}`
-    const sql = select(executions, rest)
-    return readAll(this.#db, executions, sql, [...params, filter.limit])
-  }
-
-  count(state: ExecutionState): Promise<number> {
-    const sql = `SELECT count(*) FROM executions WHERE state = $1${hint(state)}`
-    return count(this.#db, sql, [state])
-  }
-
-  abandoned(now: number, owner?: InstanceId): Promise<Execution[]> {
-    return readAll(this.#db, executions, abandoned, [now, owner ?? null])
-  }
-
-  dispatchingOf(instance: InstanceId): Promise<Execution[]> {
-    return readAll(this.#db, executions, dispatchingOf, [instance])
-  }
-
-  unfinishedOf(sessionId: SessionId): Promise<Execution[]> {
-    return readAll(this.#db, executions, unfinishedOf, [sessionId])
-  }
-}
+const locked = select(executions, 'WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE')
+const dispatchUpdate: Update = { ...dispatches, keys: 1 }
+const dispatchesForChange = select(dispatches, 'WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE')
+/** With the condition of the index `executions_write`. */
+const blockedKeys = `SELECT write_key FROM executions WHERE write_key IS NOT NULL
+  AND state IN ('dispatching', 'unknown') AND write_key = ANY($1)`
 
 export class SqlExecutionWrites extends SqlExecutionReads implements ExecutionWrites {
   readonly #tx: SqlWriter
@@ -163,6 +87,44 @@ export class SqlExecutionWrites extends SqlExecutionReads implements ExecutionWr
     return (await this.get(id))?.sequence
   }
 
+  async lock(ids: readonly ExecutionId[]): Promise<ReadonlyMap<ExecutionId, Execution>> {
+    if (ids.length === 0) return new Map()
+    const rows = await readAll(this.#tx, executions, locked, [ids])
+    return new Map(rows.map((row) => [row.id, row]))
+  }
+
+  holdWriteKeys(keys: readonly string[], how: 'try' | 'wait'): Promise<ReadonlySet<string>> {
+    return this.#tx.holdWriteKeys([...new Set(keys)], how)
+  }
+
+  async dispatch(rows: readonly Execution[]): Promise<(number | undefined)[]> {
+    if (rows.length === 0) return []
+    const ids = rows.map(({ id }) => id)
+    const found = await readAll(this.#tx, dispatches, dispatchesForChange, [ids])
+    const keys = found.flatMap(({ writeKey }) => (writeKey === null ? [] : [writeKey]))
+    const blocked = await this.#tx.rows(blockedKeys, [keys])
+    const after = dispatchEach(
+      rows,
+      new Map<string, (typeof found)[number]>(found.map((row) => [row.id, row])),
+      new Set(blocked.map(([key]) => key as string)),
+    )
+    const moved = after.filter((row) => row !== undefined)
+    await this.#tx.updateAll(dispatchUpdate, moved.map(dispatches.keep))
+    return after.map((row) => row?.sequence)
+  }
+
+  async moveCallers(changes: readonly CallerChange[]): Promise<boolean[]> {
+    const moved = changes.map(() => false)
+    for (const round of inRounds(changes)) {
+      const rows = round.map(({ change }) => keepChange(change))
+      const results = await this.#tx.swapAll(callerSwap, rows)
+      round.forEach(({ place }, i) => {
+        moved[place] = results[i] === true
+      })
+    }
+    return moved
+  }
+
   async note(id: ExecutionId, notes: Readonly<Record<string, unknown>>): Promise<void> {
     const row = (await this.#forChange([id])).get(id)
     if (!row) return
@@ -179,8 +141,4 @@ export class SqlExecutionWrites extends SqlExecutionReads implements ExecutionWr
     const rows = await readAll(this.#tx, outcomes, outcomesForChange, [ids])
     return new Map(rows.map((row) => [row.id, row]))
   }
-}
-
-function hint(state: ExecutionState | undefined): string {
-  return state === undefined || state === 'succeeded' ? '' : ` AND ${indexed}`
 }

@@ -16,8 +16,10 @@ const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).h
 /** Commits groups of rows and settles them, and says after each confirmation what it was. */
 const writer = (file: string, round: number) => `
   import { writeSync } from 'node:fs'
+  import { flushCompileCache } from 'node:module'
   import { exampleExecution } from ${module('../contract/examples.ts')}
   import { openSqliteStore } from ${module('./open-sqlite-store.ts')}
+  flushCompileCache()
   const store = await openSqliteStore({ file: ${JSON.stringify(file)}, now: Date.now, onFatal() {} })
   const say = (state, rows) => writeSync(1, rows.map(({ id }) => state + ' ' + id + '\\n').join(''))
   const id = (n) => 'exe_${round}_' + String(n).padStart(8, '0')
@@ -48,10 +50,12 @@ async function killedAfter(child: ChildProcess, ms: number): Promise<Map<string,
 test('loses nothing it has confirmed, and tears nothing, however it is killed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-crash-'))
   const file = join(folder, 'data.db')
+  // What is killed leaves no cache to the next one by itself.
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') }
   const confirmed = new Map<string, string>()
   for (let round = 0; round < rounds; round++) {
     const args = ['--input-type=module', '-e', writer(file, round)]
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
     for (const [id, state] of await killedAfter(child, (round * 7) % 60)) confirmed.set(id, state)
   }
   const db = new DatabaseSync(file)

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Tx } from '@sallyport/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { exampleExecution, exampleUser, start } from '../contract/examples.ts'
+import { exampleExecution, exampleUser, newId, start } from '../contract/examples.ts'
 import { type LogFile, openLogFile } from './log-file.ts'
 import { openSqliteStore, openSqliteStoreOn } from './open-sqlite-store.ts'
 
@@ -52,6 +53,30 @@ test('confirms only what is flushed, unless told not to wait', async () => {
   flushes[0]?.resolve()
   await waiting
   await store.close()
+})
+
+test('tells listeners of nothing that is not flushed, unless told not to wait', async () => {
+  const { flushes, open } = slowDisk()
+  const store = await open()
+  const heard: unknown[] = []
+  store.listen((ids) => heard.push(ids))
+  const [first, second] = [newId('execution'), newId('execution')]
+  const announce = (id: typeof first) => async (tx: Tx) => {
+    await tx.users.insert(exampleUser())
+    await tx.announce([id])
+  }
+  const waiting = store.transact(announce(first))
+  await turn()
+  expect(heard).toEqual([])
+  await store.transact(announce(second), { flush: 'later' })
+  expect(heard).toEqual([[second]])
+  flushes[0]?.resolve()
+  await waiting
+  expect(heard).toEqual([[second], [first]])
+  const closed = store.close()
+  await turn()
+  flushes[1]?.resolve()
+  await closed
 })
 
 test('goes on with reads and transactions while a flush runs', async () => {
@@ -127,7 +152,7 @@ test('moves a log that has grown into the database', async () => {
     const rows = Array.from({ length: 100 }, () => exampleExecution())
     await store.transact((tx) => tx.executions.insert(rows), { flush: 'later' })
   }
-  for (let i = 0; i < 200 && statSync(file).size <= before; i++) await delay(10)
+  for (let i = 0; i < 1_000 && statSync(file).size <= before; i++) await delay(10)
   expect(statSync(file).size).toBeGreaterThan(before + 500_000)
   expect(await store.executions.count('dispatching')).toBe(3000)
   await store.close()

@@ -5,7 +5,7 @@ const limit = 1000
 
 /**
  * Every request of a guest asks for its session by token. This process is the only one that writes into the file, so
- * what was read stays true until a transaction that wrote a session is committed.
+ * what was read stays true until a transaction that wrote a session has ended.
  */
 export class RememberedSessions extends SqlSessionReads {
   readonly #byTokenHash = new Map<string, Promise<Session | undefined>>()
@@ -24,7 +24,7 @@ export class RememberedSessions extends SqlSessionReads {
     return read
   }
 
-  /** A transaction that wrote a session was committed. */
+  /** A transaction that wrote a session has ended. */
   forget(): void {
     this.#byTokenHash.clear()
   }

@@ -1,5 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Scalar } from '../rows/column.ts'
+import { settings } from '../rows/tables.ts'
+import { authorityTables } from '../sql/authority.ts'
 import type { Kept, Param } from '../sql/driver.ts'
 import { fromSqlite, isUniqueViolation } from './sqlite-error.ts'
 import { translate } from './translate.ts'
@@ -11,7 +13,7 @@ const busyMs = 200
 export class SqliteConnection {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, Prepared>()
-  #wroteSessions = false
+  #wrote = new Set<string>()
 
   constructor(file: string, readOnly: boolean) {
     try {
@@ -57,10 +59,14 @@ export class SqliteConnection {
     }
   }
 
-  /** Whether a statement wrote into the sessions since this was asked last. */
-  takeWroteSessions(): boolean {
-    const wrote = this.#wroteSessions
-    this.#wroteSessions = false
+  /** The tables that statements wrote into since this was taken last, among those whose rows are remembered. */
+  get wrote(): ReadonlySet<string> {
+    return this.#wrote
+  }
+
+  takeWrote(): ReadonlySet<string> {
+    const wrote = this.#wrote
+    if (wrote.size > 0) this.#wrote = new Set()
     return wrote
   }
 
@@ -73,8 +79,8 @@ export class SqliteConnection {
   }
 
   #write(sql: string, params: readonly Param[]): number {
-    const { statement, writesSessions } = this.#prepared(sql)
-    if (writesSessions) this.#wroteSessions = true
+    const { statement, writes } = this.#prepared(sql)
+    if (writes !== undefined) this.#wrote.add(writes)
     return Number(statement.run(...params.map(bound)).changes)
   }
 
@@ -83,7 +89,7 @@ export class SqliteConnection {
     if (!prepared) {
       const statement = this.#db.prepare(translate(sql))
       statement.setReturnArrays(true)
-      prepared = { statement, writesSessions: sessionWrites.test(sql) }
+      prepared = { statement, writes: rememberedWrites.exec(sql)?.[1] }
       this.#statements.set(sql, prepared)
     }
     return prepared
@@ -92,11 +98,16 @@ export class SqliteConnection {
 
 interface Prepared {
   readonly statement: StatementSync
-  readonly writesSessions: boolean
+  /** The table, when its rows are remembered. */
+  readonly writes: string | undefined
 }
 
-const sessionWrites = /^\s*(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+sessions\b/i
+const remembered = [...Object.values(authorityTables), settings].map(({ name }) => name)
+const rememberedWrites = new RegExp(
+  `^\\s*(?:INSERT\\s+INTO|UPDATE|DELETE\\s+FROM)\\s+(${remembered.join('|')})\\b`,
+  'i',
+)
 
 function bound(param: Param): Scalar {
-  return param === null || typeof param !== 'object' ? param : JSON.stringify(param)
+  return Array.isArray(param) ? JSON.stringify(param) : (param as Scalar)
 }

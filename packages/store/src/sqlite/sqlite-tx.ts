@@ -1,20 +1,13 @@
 import type { Authority, AuthorityRefs } from '@sallyport/core'
+import type { ExecutionId } from '@sallyport/protocol'
 import type { Scalar } from '../rows/column.ts'
 import type { Shape } from '../rows/table.ts'
-import {
-  authorityOf,
-  barrierStatements,
-  noRows,
-  pauseForBarrier,
-  readPause,
-} from '../sql/authority.ts'
-import type { Kept, Param, SqlWriter, Update } from '../sql/driver.ts'
+import type { Kept, Param, SqlWriter, Swap, Update } from '../sql/driver.ts'
 import type { TxLocks } from '../sql/sql-nouns.ts'
 import { insert, perShape } from '../sql/statements.ts'
+import type { RememberedAuthority } from './remembered-authority.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 
-const kinds = barrierStatements()
-const pauseStatement = pauseForBarrier()
 const insertRow = perShape((shape) => insert(shape))
 const insertNewRow = perShape((shape) => insert(shape, 'ON CONFLICT DO NOTHING'))
 const updateRow = perShape<Update>(({ name, columns, keys }) => {
@@ -23,17 +16,27 @@ const updateRow = perShape<Update>(({ name, columns, keys }) => {
     WHERE ${terms.slice(0, keys).join(' AND ')}`
 })
 
+const swapRow = perShape<Swap>(({ name, columns, set, guard }) => {
+  const given = (text: string) =>
+    text.replace(/\bgiven\.(\w+)/g, (_, column: string) => `$${columns.indexOf(column) + 1}`)
+  return `UPDATE ${name} SET ${given(set)} WHERE ${columns[0]} = $1 AND ${given(guard)}`
+})
+
 /** One transaction. It is the only one that writes, so it holds every lock there is from its beginning. */
 export class SqliteTx implements SqlWriter, TxLocks {
   readonly #connection: SqliteConnection
+  readonly #authority: RememberedAuthority
   readonly #clock: () => number
+  /** To be told once it is committed. */
+  readonly announced: ExecutionId[] = []
   #startedAt: number | undefined
   #failure: unknown
   #isOver = false
   #written = 0
 
-  constructor(connection: SqliteConnection, clock: () => number) {
+  constructor(connection: SqliteConnection, authority: RememberedAuthority, clock: () => number) {
     this.#connection = connection
+    this.#authority = authority
     this.#clock = clock
   }
 
@@ -48,7 +51,7 @@ export class SqliteTx implements SqlWriter, TxLocks {
     this.#isOver = true
   }
 
-  /** Rows, so far. */
+  /** Rows so far, and for large ones the pages they fill besides. */
   get written(): number {
     return this.#written
   }
@@ -78,7 +81,8 @@ export class SqliteTx implements SqlWriter, TxLocks {
   insertNew(shape: Shape, rows: readonly (readonly Scalar[])[]): Promise<Set<unknown>> {
     const sql = insertNewRow(shape)
     return this.#do((connection) => {
-      const inserted = rows.filter((row) => this.#count(connection.run(sql, row)) === 1)
+      const inserted = rows.filter((row) => connection.run(sql, row) === 1)
+      for (const row of inserted) this.#count(1 + pagesOf(row))
       return new Set(inserted.map((row) => row[0]))
     })
   }
@@ -92,9 +96,18 @@ export class SqliteTx implements SqlWriter, TxLocks {
     })
   }
 
+  swapAll(swap: Swap, rows: readonly (readonly Scalar[])[]): Promise<boolean[]> {
+    const sql = swapRow(swap)
+    return this.#do((connection) => rows.map((row) => this.#count(connection.run(sql, row)) === 1))
+  }
+
   async holdKey(): Promise<void> {}
 
   async holdTable(): Promise<void> {}
+
+  async holdWriteKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(keys)
+  }
 
   async freeWriteKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
     return new Set(keys)
@@ -107,18 +120,16 @@ export class SqliteTx implements SqlWriter, TxLocks {
 
   async lockAuthority(refs: AuthorityRefs): Promise<Authority> {
     const now = await this.now()
-    return this.#do((connection) => {
-      const [pause] = connection.rows(pauseStatement, [])
-      const rows = noRows()
-      for (const { kind, lock } of kinds) {
-        const ids = refs[kind]
-        if (ids.length > 0) rows[kind] = connection.rows(lock, [ids])
-      }
-      return authorityOf(now, rows, readPause(pause), new Set())
-    })
+    return this.#do(() => this.#authority.read(refs, now))
   }
 
   async lockForChange(): Promise<void> {}
+
+  announce(ids: readonly ExecutionId[]): Promise<void> {
+    return this.#do(() => {
+      this.announced.push(...ids)
+    })
+  }
 
   #count(rows: number): number {
     this.#written += rows
@@ -134,4 +145,14 @@ export class SqliteTx implements SqlWriter, TxLocks {
       throw error
     }
   }
+}
+
+const pageBytes = 4096
+
+function pagesOf(row: readonly Scalar[]): number {
+  const bytes = row.reduce<number>(
+    (sum, value) => sum + (value instanceof Uint8Array ? value.byteLength : 0),
+    0,
+  )
+  return Math.floor(bytes / pageBytes)
 }

@@ -18,4 +18,6 @@ test('leaves out row locks', () => {
     'SELECT a FROM t ORDER BY a',
   )
   expect(translate('SELECT a FROM t FOR SHARE')).toBe('SELECT a FROM t')
+  expect(translate('SELECT a FROM t FOR KEY SHARE')).toBe('SELECT a FROM t')
+  expect(translate('SELECT a FROM t FOR NO KEY UPDATE SKIP LOCKED')).toBe('SELECT a FROM t')
 })

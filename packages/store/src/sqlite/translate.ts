@@ -2,6 +2,6 @@
 export function translate(sql: string): string {
   return sql
     .replace(/ = ANY\(\$(\d+)\)/g, ' IN (SELECT value FROM json_each($$$1))')
-    .replace(/ FOR (?:SHARE|NO KEY UPDATE)\b/g, '')
+    .replace(/ FOR (?:SHARE|KEY SHARE|NO KEY UPDATE)\b(?: SKIP LOCKED\b)?/g, '')
     .replace(/\$(\d+)/g, '?$1')
 }
