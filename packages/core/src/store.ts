@@ -7,28 +7,39 @@ import type {
   CatalogId,
   ConnectionId,
   CredentialId,
+  ExecutionId,
   GrantId,
   ProfileId,
   SessionId,
 } from '@sallyport/protocol'
+import type { ApprovalReads, ApprovalWrites } from './approval/approval-store.ts'
 import type { BindingReads, BindingWrites } from './binding/binding-store.ts'
+import type { BodyReads, BodyWrites } from './body/body-store.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import type { CatalogReads, CatalogWrites } from './catalog/catalog-store.ts'
 import type { Connection } from './connection/connection.ts'
 import type { ConnectionReads, ConnectionWrites } from './connection/connection-store.ts'
 import type { Credential } from './credential/credential.ts'
 import type { CredentialReads, CredentialWrites } from './credential/credential-store.ts'
+import type { DenyReads, DenyWrites } from './deny/deny-store.ts'
 import type { ExecutionReads, ExecutionWrites } from './execution/execution-store.ts'
 import type { Grant } from './grant/grant.ts'
 import type { GrantReads, GrantWrites } from './grant/grant-store.ts'
+import type { ConditionReads, ConditionWrites } from './health/condition-store.ts'
 import type { InstanceReads, InstanceWrites } from './instance/instance-store.ts'
 import type { JournalReads, JournalWrites } from './journal/journal-store.ts'
+import type { OAuthReads, OAuthWrites } from './oauth/oauth-store.ts'
 import type { Profile } from './profile/profile.ts'
 import type { ProfileReads, ProfileWrites } from './profile/profile-store.ts'
+import type { SandboxReads, SandboxWrites } from './sandbox/sandbox-store.ts'
+import type { ServiceReads, ServiceWrites } from './service/service-store.ts'
 import type { Session } from './session/session.ts'
 import type { SessionReads, SessionWrites } from './session/session-store.ts'
 import type { Setting, SettingReads, SettingWrites } from './setting/setting-store.ts'
 import type { UserReads, UserWrites } from './user/user-store.ts'
+import type { KnownKeyReads, KnownKeyWrites } from './vault/known-key-store.ts'
+import type { SealReads, SealWrites } from './vault/seal-store.ts'
+import type { WebhookReads, WebhookWrites } from './webhook/webhook-store.ts'
 
 /** Committed rows as they are now; two reads may see two moments. */
 export interface Reads {
@@ -39,11 +50,21 @@ export interface Reads {
   readonly profiles: ProfileReads
   readonly grants: GrantReads
   readonly sessions: SessionReads
+  readonly sandboxes: SandboxReads
   readonly bindings: BindingReads
   readonly executions: ExecutionReads
+  readonly approvals: ApprovalReads
+  readonly bodies: BodyReads
   readonly journal: JournalReads
   readonly instances: InstanceReads
   readonly settings: SettingReads
+  readonly vaultKeys: KnownKeyReads
+  readonly seals: SealReads
+  readonly webhooks: WebhookReads
+  readonly oauth: OAuthReads
+  readonly services: ServiceReads
+  readonly conditions: ConditionReads
+  readonly denials: DenyReads
 }
 
 /** Rows that decide whether a call may happen, in the one order in which they are locked. */
@@ -77,12 +98,27 @@ export interface Tx extends Reads {
   readonly profiles: ProfileWrites
   readonly grants: GrantWrites
   readonly sessions: SessionWrites
+  readonly sandboxes: SandboxWrites
   readonly bindings: BindingWrites
   readonly executions: ExecutionWrites
+  readonly approvals: ApprovalWrites
+  readonly bodies: BodyWrites
   readonly journal: JournalWrites
   readonly instances: InstanceWrites
   readonly settings: SettingWrites
+  readonly vaultKeys: KnownKeyWrites
+  readonly seals: SealWrites
+  readonly webhooks: WebhookWrites
+  readonly oauth: OAuthWrites
+  readonly services: ServiceWrites
+  readonly conditions: ConditionWrites
+  readonly denials: DenyWrites
 
+  /**
+   * Once the transaction is committed, whoever listens is told, on every gateway of the database: something was decided
+   * about these executions. A hint: one that is lost costs time, nothing else.
+   */
+  announce(ids: readonly ExecutionId[]): Promise<void>
   /** The database's clock, ms since 1970; the same all through a transaction. */
   now(): Promise<number>
   /**
@@ -102,8 +138,9 @@ export interface Store extends Reads {
   readonly engine: 'memory' | 'sqlite' | 'postgres'
   /**
    * Runs `work` in one transaction and commits, or rolls back when it throws. `work` awaits nothing but the
-   * transaction's own methods, and takes locks in the order connection, credential, catalog, profile, grant, session,
-   * execution (settled, then inserted), journal. With `flush: 'wait'` (the default) the promise resolves when the commit survives
+   * transaction's own methods, and takes locks in the order write keys (waited for), connection, credential, catalog,
+   * profile, grant, session, approval, execution (settled, then inserted), vault key,
+   * journal. With `flush: 'wait'` (the default) the promise resolves when the commit survives
    * a power cut; with `'later'` when it survives a crash of this process. A commit whose end is unclear throws
    * `store_unavailable`.
    */
@@ -111,6 +148,11 @@ export interface Store extends Reads {
     work: (tx: Tx) => Promise<T>,
     options?: { readonly flush?: 'wait' | 'later' },
   ): Promise<T>
+  /**
+   * `heard` is told what transactions announced, by whichever gateway, soon after their commit; `all` when something may
+   * have been missed. Ends with the returned function.
+   */
+  listen(heard: (ids: readonly ExecutionId[] | 'all') => void): () => void
   /** Throws when the store cannot be used any more; for health checks. */
   ping(): Promise<void>
   /** Waits for what is running, then closes. Later use throws `store_unavailable`. */

@@ -17,7 +17,7 @@ import type { Grant } from '../grant/grant.ts'
 import { admitsPersonal, modeFits } from '../grant/grant-rules.ts'
 import type { Profile } from '../profile/profile.ts'
 import { shownSchema } from '../schema/shown.ts'
-import type { Unavailable } from '../session/session.ts'
+import type { Isolation, Unavailable } from '../session/session.ts'
 import type { Binding } from './binding.ts'
 import { bindingHash } from './binding-hash.ts'
 import { maskedConnections } from './masked-connections.ts'
@@ -25,6 +25,7 @@ import { maskedConnections } from './masked-connections.ts'
 /** The rows that decide, as one transaction saw them. */
 export interface BindingInput {
   readonly sessionId: SessionId
+  readonly isolation: Isolation
   readonly profile: Profile
   /** Those that count for the session's owner. */
   readonly grants: readonly Grant[]
@@ -108,8 +109,21 @@ function bindTool(
   const { settings } = input.profile
   if (grant.ownerId !== null && !admitsPersonal(settings.personal, grant.mode)) return 'not_allowed'
   if (grant.mode === 'write_with_approval' && !settings.interactive) return 'nobody_to_approve'
+  const separation = separationRefusal(grant, tool, input.isolation)
+  if (separation) return separation
   const facts = bindingOf(connection, catalog, tool, grant, input)
   return { id: ids('binding'), ...facts, hash: bindingHash(facts) }
+}
+
+/** Where nothing stands between a guest and its owner's own files, only a grant that says so lets it write. */
+function separationRefusal(
+  { limits }: Grant,
+  { access }: CatalogTool,
+  isolation: Isolation,
+): ErrorCode | undefined {
+  if (limits.isolation === undefined)
+    return isolation === 'none' && access === 'write' ? 'not_separated' : undefined
+  return limits.isolation.includes(isolation) ? undefined : 'isolation_refused'
 }
 
 function bindingOf(

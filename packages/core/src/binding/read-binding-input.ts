@@ -2,6 +2,7 @@ import type { ConnectionId, SessionId } from '@sallyport/protocol'
 import type { Connection } from '../connection/connection.ts'
 import { orgScope } from '../connection/scope.ts'
 import type { Profile } from '../profile/profile.ts'
+import type { Isolation } from '../session/session.ts'
 import type { Reads } from '../store.ts'
 import type { User } from '../user/user.ts'
 import type { BindingInput } from './bind-session.ts'
@@ -12,6 +13,7 @@ export async function readBindingInput(
   sessionId: SessionId,
   profile: Profile,
   owner: User,
+  isolation: Isolation,
 ): Promise<BindingInput> {
   const grants = (await reads.grants.ofProfile(profile.id)).filter(
     ({ ownerId }) => ownerId === null || ownerId === owner.id,
@@ -21,6 +23,7 @@ export async function readBindingInput(
   ])
   return {
     sessionId,
+    isolation,
     profile,
     grants,
     connections: byId<ConnectionId, Connection>(connections),

@@ -1,6 +1,6 @@
 /**
- * The one door for calls: admits (arguments, mode), takes the call to the barrier, waits for the worker's verdict,
- * settles the row and answers. There is no second path to an upstream.
+ * The one door for calls: admits (arguments, mode), takes the call to the barrier, waits for a person and for the worker's
+ * verdict, settles the row and answers. There is no second path to an upstream.
  */
 import {
   type ErrorCode,
@@ -8,41 +8,47 @@ import {
   type IdSource,
   type InstanceId,
   type IntentId,
+  isId,
   type SessionId,
   toSallyportError,
 } from '@sallyport/protocol'
-import {
-  type Digest,
-  digestBytes,
-  digestOf,
-  digestVersion,
-  type ProgressHead,
-  type ResultHead,
-} from '@sallyport/protocol/node'
+import { digestBytes, type ProgressHead, type ResultHead } from '@sallyport/protocol/node'
+import type { BodySealer } from '../body/body.ts'
 import type { Execution, ExecutionState } from '../execution/execution.ts'
-import type { Settlement } from '../execution/execution-store.ts'
-import type { Reads } from '../store.ts'
-import { refusedRow } from './barrier.ts'
-import type { GroupCommit } from './group-commit.ts'
-import type { CallOutcome, CallRequest, Calls, WorkerPort } from './ports.ts'
-import { RecentOutcomes } from './recent-outcomes.ts'
-import { evidenceOf, type Outcome, outcomeOf } from './verdict.ts'
+import type { CallerChange } from '../execution/execution-store.ts'
+import type { Store } from '../store.ts'
+import { callOfRow } from './call-of-row.ts'
+import { refusedRow } from './decide-arrival.ts'
+import { executionRow } from './execution-row.ts'
+import type { GroupCommit, GroupDecision } from './group-commit.ts'
+import { Holds, type Waiter } from './holds.ts'
+import { LateAnswers } from './late-answers.ts'
+import { type LiveCall, LiveCalls, leavesBefore } from './live-calls.ts'
+import type {
+  CallOutcome,
+  CallRequest,
+  Calls,
+  CollectRequest,
+  Delivery,
+  WorkerPort,
+} from './ports.ts'
+import { resultBody, settlementOf, toOutcome } from './settlement.ts'
+import { aboutOf, storedOutcome } from './stored-outcome.ts'
+import { takeOver } from './take-over.ts'
+import { tellOutcome } from './tell-outcome.ts'
+import type { Toolsets } from './toolset.ts'
+import { type Outcome, outcomeOf } from './verdict.ts'
+import type { Hold } from './verdict-of-barrier.ts'
 
-interface Waiting {
+interface Waiting extends Waiter {
   readonly row: Execution
-  readonly request: CallRequest | undefined
-  readonly answer: (outcome: CallOutcome) => void
-}
-
-interface Live {
-  /** Which tool with which arguments: the same call id for anything else is another call. */
-  readonly digest: string
-  readonly outcome: Promise<CallOutcome>
 }
 
 export interface CallDeskDeps {
   readonly group: GroupCommit
-  readonly reads: Reads
+  readonly store: Store
+  readonly bodies: BodySealer
+  readonly toolsets: Toolsets
   readonly worker: WorkerPort
   readonly ids: IdSource
   readonly now: () => number
@@ -57,28 +63,48 @@ export interface CallDeskDeps {
 }
 
 export class CallDesk implements Calls {
+  readonly holds: Holds
   readonly #deps: CallDeskDeps
   readonly #waiting = new Map<IntentId, Waiting>()
-  readonly #live = new Map<string, Live>()
-  readonly #liveOf = new Map<SessionId, Set<Promise<unknown>>>()
-  readonly #recent: RecentOutcomes
+  readonly #live: LiveCalls
+  readonly #late: LateAnswers
   /** Whose outcome is known and being recorded: what is believed about them meanwhile must not get there first. */
   readonly #settling = new Set<IntentId>()
   #isDraining = false
 
   constructor(deps: CallDeskDeps) {
     this.#deps = deps
-    this.#recent = new RecentOutcomes(deps.now)
+    this.#live = new LiveCalls(deps.now)
+    this.#late = new LateAnswers(deps.store, deps.now)
+    this.holds = new Holds({
+      ...deps,
+      wish: ({ intentId }) => intentId !== null && deps.worker.cancel(intentId),
+      passed: (row, waiter) => this.passed(row, waiter),
+      told: (row, outcome, waiter) => this.#tell(row, outcome, waiter),
+    })
   }
 
   async call(request: CallRequest): Promise<CallOutcome> {
+    return this.#guard('call', () => this.#admit(request))
+  }
+
+  async collect(request: CollectRequest): Promise<CallOutcome> {
+    return this.#guard('collect', () => this.#collect(request))
+  }
+
+  async #guard(where: string, work: () => Promise<CallOutcome>): Promise<CallOutcome> {
     if (this.#isDraining) return { kind: 'failure', executionId: null, code: 'shutting_down' }
     try {
-      return await this.#admit(request)
+      return await work()
     } catch (thrown) {
-      this.#deps.report(thrown, 'call')
+      this.#deps.report(thrown, where)
       return { kind: 'failure', executionId: null, code: toSallyportError(thrown).code }
     }
+  }
+
+  /** An execution that waited passed the barrier of this gateway. */
+  passed(row: Execution, waiter: Waiter): void {
+    this.#await({ ...waiter, row }, true)
   }
 
   /** Calls that are waiting for a verdict, for whoever watches deadlines. */
@@ -90,34 +116,43 @@ export class CallDesk implements Calls {
     return this.#live.size
   }
 
-  /** Refuses new calls and resolves when the last one is answered, or after `ms`. */
+  /** Refuses new calls, tells those that wait for a person to come again, and resolves when the last one is answered, or after `ms`. */
   async drain(ms: number): Promise<void> {
     this.#isDraining = true
-    await within(ms, Promise.allSettled([...this.#live.values()].map(({ outcome }) => outcome)))
+    const settled = this.#live.settled(ms)
+    await Promise.all([this.holds.letAllGo(ms), settled])
   }
 
   /** Resolves when no call of the session is in flight, or after `ms`. */
   async settleSession(id: SessionId, ms = 10_000): Promise<void> {
-    await within(ms, Promise.allSettled([...(this.#liveOf.get(id) ?? [])]))
+    await this.#live.settled(ms, id)
   }
 
   onProgress(head: ProgressHead): void {
-    this.#waiting.get(head.intent as IntentId)?.request?.progress?.(head)
+    this.#waiting.get(head.intent as IntentId)?.request.progress?.(head)
   }
 
   /** A verdict of the worker by its own connection. False for repeated and late ones, which change nothing. */
   onResult(head: ResultHead, raw: Buffer): boolean {
     const waiting = this.#waiting.get(head.intent as IntentId)
     if (!waiting) return false
-    this.#settle(waiting, outcomeOf(head, waiting.row.access ?? 'write'), head, raw)
+    this.#settle(waiting.row, outcomeOf(head, waiting.row.access ?? 'write'), waiting, head, raw)
     return true
+  }
+
+  /** An answer that came after its call was given up. */
+  onLate(head: ResultHead): void {
+    this.#late.keep(head).catch((error) => this.#deps.report(error, 'late answer'))
   }
 
   /** Recovery found out what became of a row, or that nobody can say. */
   onRecovered(row: Execution, outcome: Outcome, head?: ResultHead, raw?: Buffer): void {
     if (row.intentId !== null && this.#settling.has(row.intentId)) return
     const known = row.intentId ? this.#waiting.get(row.intentId) : undefined
-    this.#settle(known ?? { row, request: undefined, answer: () => {} }, outcome, head, raw)
+    // Another gateway may have found out more: whoever waits for a write is told what is on record.
+    const waits = row.access === 'write' && known !== undefined && !this.holds.has(row.id)
+    this.#settle(known?.row ?? row, outcome, waits ? undefined : known, head, raw)
+    if (waits) this.holds.hold(known.row, '', untilRecorded, known)
   }
 
   async #admit(request: CallRequest): Promise<CallOutcome> {
@@ -126,205 +161,238 @@ export class CallDesk implements Calls {
     const arguments_ = tool.effective(request.argumentsText)
     if (!arguments_.ok) {
       const { code, field, detail } = arguments_
-      this.#refuse(request, id, null, code, field)
+      this.#refuse(request, id, code, field)
       return { kind: 'failure', executionId: id, code, field, detail }
     }
     const digest = digestBytes(arguments_.text)
-    const key = `${session.id} ${callId}`
-    const twin = this.#live.get(key) ?? this.#recent.get(key)
     const asked = `${tool.binding.id} ${digest}`
-    if (twin) {
-      if (twin.digest === asked) return twin.outcome
+    const twin = this.#live.find(session.id, callId)
+    if (twin && twin.digest !== asked)
       return { kind: 'failure', executionId: null, code: 'call_id_reused' }
-    }
-    if (tool.binding.mode === 'write_with_approval') {
-      this.#refuse(request, id, digest, 'approval_not_available')
-      return { kind: 'failure', executionId: id, code: 'approval_not_available' }
-    }
-    const outcome = this.#dispatch(request, this.#row(request, id, digest), arguments_.text)
-    this.#keepLive(key, session.id, id, { digest: asked, outcome })
+    if (twin) return this.#join(twin, request)
+    const { gateway, now } = this.#deps
+    const row = executionRow(request, id, digest, { gateway, now: now() })
+    const outcome = this.#dispatch(request, row, arguments_.text)
+    this.#live.keep(session.id, callId, { digest: asked, id, outcome, left: request.left })
     return outcome
   }
 
-  #keepLive(key: string, session: SessionId, id: ExecutionId, live: Live): void {
-    this.#live.set(key, live)
-    const ofSession = this.#liveOf.get(session) ?? new Set()
-    this.#liveOf.set(session, ofSession.add(live.outcome))
-    void live.outcome.then((outcome) => {
-      this.#live.delete(key)
-      ofSession.delete(live.outcome)
-      if (ofSession.size === 0) this.#liveOf.delete(session)
-      // What was told about another execution of this call id is not its outcome.
-      if (outcome.executionId === id) this.#recent.keep(key, live.digest, outcome)
-    })
+  /** The same call id: the same execution. Somebody who had left, or whose answer was lost, is its caller again. */
+  async #join({ id, outcome, left }: LiveCall, request: CallRequest): Promise<CallOutcome> {
+    if (request.tool.binding.access !== 'write') return outcome
+    if (id && !(await leavesBefore(outcome, left))) return outcome
+    const { gateway, group, store } = this.#deps
+    const of = id ?? (await outcome).executionId
+    if (of === null) return outcome
+    // That it left is recorded before it is taken, or a later record would take it away again.
+    if (id)
+      await group.moveCaller({ id, from: ['attached'], of: gateway, to: 'detached', by: gateway })
+    const seen = await store.executions.get(of)
+    const taken = seen && (await takeOver(this.#deps, seen, request))
+    return taken?.kind === 'attached' ? this.#holdAgain(taken.row, request, false) : outcome
   }
 
   #dispatch(request: CallRequest, row: Execution, argumentsText: string): Promise<CallOutcome> {
     return new Promise((answer) => {
-      this.#deps.group.pass({ request, row, argumentsText }, (decision) => {
-        switch (decision.kind) {
-          case 'passed':
-            this.#await({ row: decision.row, request, answer })
-            break
-          case 'refused':
-            this.#measure(decision.row.state, decision.code, row.arrivedAt)
-            answer({ kind: 'failure', executionId: row.id, code: decision.code })
-            break
-          case 'duplicate':
-            void this.#duplicate(request, row).then(answer)
-            break
-          case 'failed':
-            answer({ kind: 'failure', executionId: null, code: decision.code })
-            break
-        }
-      })
+      const waiter: Waiter = { request, answer, isEarlier: false }
+      const again = (): void =>
+        this.#deps.group.pass({ kind: 'arrival', request, row, argumentsText }, (decision) => {
+          if (decision.kind === 'busy') setTimeout(again, busyAgainMs)
+          else this.#decided(decision, row, argumentsText, waiter)
+        })
+      again()
     })
   }
 
-  #await(waiting: Waiting): void {
-    const id = waiting.row.intentId
+  #decided(decision: GroupDecision, row: Execution, argumentsText: string, waiter: Waiter): void {
+    const { answer, request } = waiter
+    switch (decision.kind) {
+      case 'passed':
+        this.#await({ ...waiter, row: decision.row }, false)
+        break
+      case 'held':
+        this.holds.hold(decision.row, argumentsText, decision.on, waiter)
+        break
+      case 'taken_over':
+        this.holds.hold(decision.row, argumentsText, decision.on, { ...waiter, isEarlier: true })
+        break
+      case 'refused':
+        this.#measure(decision.row.state, decision.code, row.arrivedAt)
+        this.#refused(decision, waiter)
+        break
+      case 'duplicate':
+        void this.#duplicate(request, row).then(answer)
+        break
+      case 'failed':
+        if (decision.perhaps) this.holds.undo(decision.perhaps, argumentsText, request)
+        answer({ kind: 'failure', executionId: null, code: decision.code })
+        break
+      default:
+        // An arrival is never `gone` or `answered`.
+        answer({ kind: 'failure', executionId: null, code: 'internal' })
+    }
+  }
+
+  #refused(
+    { row, code, about }: Extract<GroupDecision, { kind: 'refused' }>,
+    waiter: Waiter,
+  ): void {
+    const outcome = { kind: 'failure', executionId: about?.id ?? row.id, code } as const
+    if (about?.state === 'resolved') this.#tell(about, outcome, waiter)
+    else waiter.answer(outcome)
+  }
+
+  /** `wasHeld`: if its caller has left meanwhile, that is recorded, and another may be its caller by now. */
+  #await(waiting: Waiting, wasHeld: boolean): void {
+    const { row, request, onlyCollects = false } = waiting
+    const id = row.intentId
     if (id === null) return
     this.#waiting.set(id, waiting)
-    const signal = waiting.request?.signal
+    const { cancelled, left } = request
+    const isRecorded = wasHeld && (left?.aborted || (onlyCollects && cancelled?.aborted))
     const wish = (): void => {
       if (this.#waiting.has(id)) this.#deps.worker.cancel(id)
     }
-    // While the barrier was committed nobody listened.
-    if (signal?.aborted) wish()
-    else signal?.addEventListener('abort', wish)
+    const leave = (): void => {
+      if (row.isModern && !onlyCollects) wish()
+      if (this.#waiting.has(id) && !isRecorded)
+        this.#moveCaller(row, { from: ['attached'], to: 'detached' })
+    }
+    whenAborted(cancelled, onlyCollects ? leave : wish)
+    whenAborted(left, leave)
   }
 
-  /** Another process, or this one before a restart, recorded this callId. Its answer is not here. */
+  /** Another process, or this one before a restart, recorded this callId. */
   async #duplicate(request: CallRequest, row: Execution): Promise<CallOutcome> {
-    const { reads, report } = this.#deps
+    const { store, bodies, report } = this.#deps
     try {
-      const first = await reads.executions.byCall(request.session.id, request.callId)
+      const first = await store.executions.byCall(request.session.id, request.callId)
       const isSame =
         first?.argumentsDigest === row.argumentsDigest && first.bindingId === row.bindingId
       if (first === undefined || !isSame)
         return { kind: 'failure', executionId: first?.id ?? null, code: 'call_id_reused' }
-      const code =
-        first.state === 'dispatching'
-          ? 'call_in_flight'
-          : first.state === 'succeeded' || first.state === 'tool_error'
-            ? 'outcome_not_kept'
-            : (first.code ?? 'outcome_not_kept')
-      return { kind: 'failure', executionId: first.id, code }
+      if (first.access === 'write') return await this.#takeOver(first.id, request, false)
+      const stored = await storedOutcome(first, store, bodies)
+      return stored ?? { kind: 'failure', executionId: first.id, code: 'call_in_flight' }
     } catch (thrown) {
       report(thrown, 'duplicate call')
       return { kind: 'failure', executionId: null, code: toSallyportError(thrown).code }
     }
   }
 
-  #settle(waiting: Waiting, outcome: Outcome, head?: ResultHead, raw?: Buffer): void {
-    const { row, answer } = waiting
-    const { intentId } = row
+  async #collect(request: CollectRequest): Promise<CallOutcome> {
+    const { executionId: id, session } = request
+    const row = isId('execution', id) ? await this.#deps.store.executions.get(id) : undefined
+    if (row?.chainId !== session.chainId || row.ownerId !== session.ownerId)
+      return { kind: 'failure', executionId: null, code: 'not_found' }
+    return this.#takeOver(row.id, request, true)
+  }
+
+  /** The outcome of an execution that somebody comes for by its id (`onlyCollects`) or with its call id. */
+  async #takeOver(
+    id: ExecutionId,
+    caller: CollectRequest | CallRequest,
+    onlyCollects: boolean,
+  ): Promise<CallOutcome> {
+    const { store, bodies } = this.#deps
+    const seen = await store.executions.get(id)
+    if (!seen) return { kind: 'failure', executionId: null, code: 'not_found' }
+    const instead = seen.code === 'answered_by_earlier' ? aboutOf(seen) : undefined
+    if (instead !== undefined) return this.#takeOver(instead, caller, onlyCollects)
+    const taken = await takeOver(this.#deps, seen, caller)
+    switch (taken.kind) {
+      case 'in_use':
+        return { kind: 'failure', executionId: id, code: 'call_in_flight' }
+      case 'unknown':
+        return { kind: 'failure', executionId: id, code: 'outcome_unknown' }
+      case 'collected': {
+        if (onlyCollects && taken.row.caller === 'collected')
+          return { kind: 'failure', executionId: id, code: 'already_collected' }
+        const stored = await storedOutcome(taken.row, store, bodies)
+        return stored ?? { kind: 'failure', executionId: id, code: 'call_in_flight' }
+      }
+      case 'attached':
+        return this.#holdAgain(taken.row, caller, onlyCollects)
+    }
+  }
+
+  async #holdAgain(
+    row: Execution,
+    caller: CollectRequest | CallRequest,
+    onlyCollects: boolean,
+  ): Promise<CallOutcome> {
+    const call = await callOfRow(row, caller, this.#deps)
+    if (!call) return { kind: 'failure', executionId: row.id, code: 'outcome_not_kept' }
+    return new Promise((answer) => {
+      const waiter: Waiter = { request: call.request, answer, isEarlier: true, onlyCollects }
+      this.holds.hold(row, call.argumentsText, call.on, waiter)
+    })
+  }
+
+  #settle(
+    row: Execution,
+    outcome: Outcome,
+    waiter: Waiter | undefined,
+    head?: ResultHead,
+    raw?: Buffer,
+  ): void {
+    const { group, now, bodies } = this.#deps
+    const { intentId, writeKey } = row
     if (intentId !== null) {
       this.#waiting.delete(intentId)
       this.#settling.add(intentId)
     }
-    const settlement: Settlement = {
-      id: row.id,
-      from: ['dispatching'],
-      state: outcome.state,
-      code: outcome.code,
-      finishedAt: this.#deps.now(),
-      ...(head?.digest === undefined ? {} : { resultDigest: head.digest }),
-      ...(head?.bytes === undefined ? {} : { resultBytes: head.bytes }),
-      ...(head?.tookMs === undefined ? {} : { tookMs: head.tookMs }),
-      ...(head ? { notes: evidenceOf(head) } : {}),
-    }
     this.#measure(outcome.state, outcome.code, row.arrivedAt)
-    const settled = this.#deps.group.settle(settlement, intentId, row.access === 'write')
-    void settled.then(() => intentId !== null && this.#settling.delete(intentId))
-    answer(toOutcome(row.id, outcome, head, raw))
+    if (outcome.state === 'unknown') this.#late.expect(row)
+    const settlement = settlementOf(row, outcome, head, now())
+    const body = resultBody(row, outcome, raw, { bodies, now: now() })
+    const record = { settlement, writeKey, body }
+    void group.settle(record, intentId, row.access === 'write').then(() => {
+      if (intentId !== null) this.#settling.delete(intentId)
+      this.holds.wakeIdentical(writeKey)
+    })
+    if (!waiter) return
+    const told: Execution = { ...row, state: outcome.state, finishedAt: now() }
+    this.#tell(told, toOutcome(row, outcome, head, raw), waiter)
   }
 
-  #refuse(
-    request: CallRequest,
-    id: ExecutionId,
-    digest: Digest | null,
-    code: ErrorCode,
-    field?: string,
-  ): void {
-    const row = refusedRow(this.#row(request, id, digest), code, this.#deps.now(), field)
-    this.#deps.group.refuse(row)
+  #tell(row: Execution, outcome: CallOutcome, waiter: Waiter): void {
+    tellOutcome(row, outcome, waiter, this.#deliveryOf(row), this.#deps.now())
+  }
+
+  #deliveryOf(row: Execution): Delivery {
+    const at = this.#deps.now
+    return {
+      collected: () => this.#moveCaller(row, { from: ['attached'], to: 'collected', at: at() }),
+      lost: () => this.#moveCaller(row, { from: ['attached', 'collected'], to: 'detached' }),
+    }
+  }
+
+  #moveCaller(row: Execution, change: Pick<CallerChange, 'from' | 'to' | 'at'>): void {
+    const { group, gateway } = this.#deps
+    if (row.caller === null) return
+    void group
+      .moveCaller({ ...change, id: row.id, of: gateway, by: gateway })
+      .then(() => this.holds.wakeIdentical(row.writeKey))
+  }
+
+  #refuse(request: CallRequest, id: ExecutionId, code: ErrorCode, field?: string): void {
+    const { gateway, group, now } = this.#deps
+    const row = executionRow(request, id, null, { gateway, now: now() })
+    group.refuse(refusedRow(row, code, now(), field))
     this.#measure('refused', code, row.arrivedAt)
   }
 
   #measure(state: ExecutionState, code: ErrorCode | null, arrivedAt: number): void {
     this.#deps.measure?.({ state, code, ms: this.#deps.now() - arrivedAt })
   }
-
-  #row(request: CallRequest, id: ExecutionId, argumentsDigest: Digest | null): Execution {
-    const { session, tool, callId } = request
-    const { binding } = tool
-    const isWrite = binding.access === 'write'
-    return {
-      id,
-      sessionId: session.id,
-      ownerId: session.ownerId,
-      callId,
-      state: 'refused',
-      code: null,
-      field: null,
-      connectionId: binding.connectionId,
-      connectionName: binding.connectionName,
-      tool: binding.tool,
-      mode: binding.mode,
-      access: binding.access,
-      bindingId: binding.id,
-      bindingHash: binding.hash,
-      grantId: binding.grantId,
-      argumentsDigest,
-      digestVersion,
-      writeKey:
-        isWrite && argumentsDigest
-          ? digestOf([session.ownerId, binding.connectionId, binding.tool, argumentsDigest])
-          : null,
-      intentId: null,
-      intentDigest: null,
-      gatewayInstance: this.#deps.gateway,
-      workerInstance: null,
-      notAfter: null,
-      intentIssuedAt: null,
-      arrivedAt: this.#deps.now(),
-      barrierAt: null,
-      finishedAt: null,
-      resultDigest: null,
-      resultBytes: null,
-      tookMs: null,
-      notes: {},
-      sequence: 1,
-    }
-  }
 }
 
-function toOutcome(
-  id: ExecutionId,
-  outcome: Outcome,
-  head?: ResultHead,
-  raw?: Buffer,
-): CallOutcome {
-  if (outcome.code !== null) {
-    const isRpcError = outcome.code === 'upstream_error' && raw !== undefined
-    return {
-      kind: 'failure',
-      executionId: id,
-      code: outcome.code,
-      ...(isRpcError ? { rpcError: raw } : {}),
-    }
-  }
-  if (raw === undefined || head?.withheld)
-    return { kind: 'failure', executionId: id, code: 'outcome_not_kept' }
-  return { kind: 'result', executionId: id, result: raw, isError: outcome.state === 'tool_error' }
+/** It may have been while the barrier was committed, when nobody listened. */
+function whenAborted(signal: AbortSignal | undefined, act: () => void): void {
+  if (signal?.aborted) act()
+  else signal?.addEventListener('abort', act)
 }
 
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([work, late])
-  clearTimeout(timer)
-}
+const busyAgainMs = 10
+const untilRecorded: Hold = { for: 'identical_call', holdMs: 30_000, expiresAt: undefined }

@@ -1,5 +1,5 @@
 /** Makes the signed order for one call that passed the barrier, from the rows as they are at that moment. */
-import type { ExecutionId, IntentId } from '@sallyport/protocol'
+import type { ApprovalId, ExecutionId, IntentId } from '@sallyport/protocol'
 import { canonicalJson } from '@sallyport/protocol'
 import { type Digest, digestBytes, type Intent, maxStartWithin } from '@sallyport/protocol/node'
 import type { Connection } from '../connection/connection.ts'
@@ -9,6 +9,7 @@ import type { CallRequest, Order } from './ports.ts'
 export interface IntentParts {
   readonly id: IntentId
   readonly executionId: ExecutionId
+  readonly approvalId: ApprovalId | null
   readonly worker: string
   readonly issuedAt: number
   readonly request: CallRequest
@@ -32,6 +33,7 @@ export function composeOrder(
   const intent: Intent = {
     access: binding.access,
     act: 'call',
+    ...(parts.approvalId === null ? {} : { approvalId: parts.approvalId }),
     argumentsDigest: parts.argumentsDigest,
     aud: parts.worker,
     bindingHash: binding.hash,
@@ -75,6 +77,7 @@ function credentialClaims(
     credentialClear: {
       bearer: credential.clear.bearer,
       headerNames: [...credential.clear.headerNames],
+      ...(credential.clear.oauth ? { oauth: credential.clear.oauth } : {}),
     },
     credentialDigest: sealDigest(credential.seal),
     credentialId: credential.id,

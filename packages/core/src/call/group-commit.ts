@@ -5,39 +5,61 @@
  */
 import {
   type ErrorCode,
+  type ExecutionId,
   type IntentId,
   type SallyportError,
   toSallyportError,
 } from '@sallyport/protocol'
 import { batchOf } from '@sallyport/protocol/node'
 import type { Execution } from '../execution/execution.ts'
-import type { Settlement } from '../execution/execution-store.ts'
+import type { CallerChange } from '../execution/execution-store.ts'
 import { type Instance, leaseMs } from '../instance/instance.ts'
-import { recordedEvent, settledEvent } from '../journal/events.ts'
+import { recordedEvent } from '../journal/events.ts'
 import type { Journal, PageDraft } from '../journal/journal.ts'
 import type { Tx } from '../store.ts'
-import { type Admitted, type BarrierDecision, type BarrierDeps, passBarrier } from './barrier.ts'
+import { passBarrier } from './barrier.ts'
 import type { Order, SentBatch, WorkerPort } from './ports.ts'
+import { holdUnknownKeys, type OutcomeToRecord, recordOutcomes } from './record-outcomes.ts'
+import type { BarrierDeps, Entry } from './scene.ts'
+import type { BarrierDecision } from './verdict-of-barrier.ts'
 
-interface Entry {
-  readonly admitted: Admitted
-  readonly decided: (decision: BarrierDecision | { kind: 'failed'; code: ErrorCode }) => void
+/** `perhaps`: what was decided, where it may have been recorded all the same. */
+export type GroupDecision =
+  | BarrierDecision
+  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly perhaps?: BarrierDecision }
+
+interface PendingEntry {
+  readonly entry: Entry
+  readonly decided: (decision: GroupDecision) => void
 }
 
-interface PendingSettlement {
-  readonly settlement: Settlement
+interface PendingSettlement extends OutcomeToRecord {
   readonly intent: IntentId | null
   readonly isWrite: boolean
   readonly done: (moved: boolean) => void
   attempts: number
 }
 
+interface PendingMove {
+  readonly change: CallerChange
+  readonly done: (moved: boolean) => void
+  attempts: number
+}
+
+interface Settling {
+  /** One may be about another attempt. */
+  count: number
+  /** What has to wait for all of them. */
+  readonly waiting: PendingMove[]
+}
+
 type Renewal = Pick<Instance, 'id' | 'startedAt'>
 
 interface Group {
-  readonly entries: readonly Entry[]
+  readonly entries: readonly PendingEntry[]
   readonly refusals: readonly Execution[]
   readonly settlements: readonly PendingSettlement[]
+  readonly moves: readonly PendingMove[]
   readonly renewal: Renewal | undefined
 }
 
@@ -58,9 +80,12 @@ const settleAttempts = 5
 
 export class GroupCommit {
   readonly #deps: GroupCommitDeps
-  #entries: Entry[] = []
+  #entries: PendingEntry[] = []
   #refusals: Execution[] = []
   #settlements: PendingSettlement[] = []
+  #moves: PendingMove[] = []
+  /** By executions with outcomes that are not recorded yet. */
+  readonly #settling = new Map<ExecutionId, Settling>()
   #renewal: Renewal | undefined
   /** Outcomes of writes that are committed but perhaps not flushed: the worker still keeps their results. */
   #unflushed: IntentId[] = []
@@ -74,9 +99,12 @@ export class GroupCommit {
     this.#deps = deps
   }
 
-  /** Takes a call to the barrier. Before `passed` is told, nothing of it was acted on; then `onPassed` has run. */
-  pass(admitted: Admitted, onDecided: Entry['decided']): void {
-    this.#entries.push({ admitted, decided: onDecided })
+  /**
+   * Takes a call to the barrier. Before `passed` is told, nothing of it was acted on. After `failed` an execution that
+   * waited may still wait, or have passed: whoever asks again learns it.
+   */
+  pass(entry: Entry, decided: PendingEntry['decided']): void {
+    this.#entries.push({ entry, decided })
     this.#schedule()
   }
 
@@ -87,11 +115,38 @@ export class GroupCommit {
   }
 
   /** Records an outcome; resolves with false when the row was no longer in a state to move from. */
-  settle(settlement: Settlement, intent: IntentId | null, isWrite: boolean): Promise<boolean> {
+  settle(outcome: OutcomeToRecord, intent: IntentId | null, isWrite: boolean): Promise<boolean> {
     return new Promise((done) => {
-      this.#settlements.push({ settlement, intent, isWrite, done, attempts: 0 })
+      const { id } = outcome.settlement
+      const settling = this.#settling.get(id) ?? { count: 0, waiting: [] }
+      settling.count++
+      this.#settling.set(id, settling)
+      this.#settlements.push({ ...outcome, intent, isWrite, done, attempts: 0 })
       this.#schedule()
     })
+  }
+
+  /**
+   * Records where a caller is; resolves with whether it moved. What is lost of it in a crash, the lease tells. What is not
+   * settled is not collected: it may yet become unknown, and identical calls have to find it.
+   */
+  moveCaller(change: CallerChange): Promise<boolean> {
+    const { id, to } = change
+    return new Promise((done) => {
+      const settling = to === 'collected' ? this.#settling.get(id) : undefined
+      const moves = settling?.waiting ?? this.#moves
+      moves.push({ change, done, attempts: 0 })
+      this.#schedule()
+    })
+  }
+
+  #settled({ settlement: { id }, done }: PendingSettlement, moved: boolean): void {
+    const settling = this.#settling.get(id)
+    if (settling && --settling.count === 0) {
+      this.#settling.delete(id)
+      this.#moves.push(...settling.waiting)
+    }
+    done(moved)
   }
 
   /** Extends the lease in a flushed transaction, which also makes waiting outcomes durable. */
@@ -117,7 +172,8 @@ export class GroupCommit {
 
   #hasWork(): boolean {
     return (
-      this.#entries.length + this.#refusals.length + this.#settlements.length > 0 ||
+      this.#entries.length + this.#refusals.length > 0 ||
+      this.#settlements.length + this.#moves.length > 0 ||
       this.#renewal !== undefined
     )
   }
@@ -136,6 +192,7 @@ export class GroupCommit {
       entries: this.#entries.splice(0, groupLimit),
       refusals: this.#refusals.splice(0, groupLimit),
       settlements: this.#settlements.splice(0, groupLimit),
+      moves: this.#moves.splice(0, groupLimit),
       renewal: this.#renewal,
     }
     this.#renewal = undefined
@@ -158,10 +215,10 @@ export class GroupCommit {
     const { journal, measure } = this.#deps
     const isDurable =
       group.renewal !== undefined ||
-      group.entries.some(({ admitted }) => admitted.request.tool.binding.access === 'write')
+      group.entries.some(({ entry }) => entry.request.tool.binding.access === 'write')
     const flushedByThis = isDurable ? this.#unflushed : []
     const batch: Batch = { decisions: [], orders: [], sent: undefined }
-    let moved: boolean[]
+    let moved: Moved
     try {
       moved = await journal.transact((tx, page) => this.#statements(tx, page, group, batch), {
         flush: isDurable ? 'wait' : 'later',
@@ -175,15 +232,16 @@ export class GroupCommit {
       group.entries[at]?.decided(decision)
     })
     batch.sent?.commit(batch.orders.map((_, position) => position))
-    this.#told(group.settlements, moved, isDurable, flushedByThis)
+    this.#told(group.settlements, moved.rows, isDurable, flushedByThis)
+    for (const [at, { done }] of group.moves.entries()) done(moved.callers[at] === true)
   }
 
-  async #statements(tx: Tx, page: PageDraft, group: Group, batch: Batch): Promise<boolean[]> {
-    const moved = await settleAll(
-      tx,
-      page,
-      group.settlements.map(({ settlement }) => settlement),
-    )
+  async #statements(tx: Tx, page: PageDraft, group: Group, batch: Batch): Promise<Moved> {
+    await holdUnknownKeys(tx, group.settlements)
+    const rows = await recordOutcomes(tx, page, group.settlements)
+    const changes = group.moves.map(({ change }) => change)
+    const callers = changes.length > 0 ? await tx.executions.moveCallers(changes) : []
+    const moved = { rows, callers }
     if (group.renewal)
       await tx.instances.renew({ ...group.renewal, leaseUntil: (await tx.now()) + leaseMs })
     if (group.refusals.length > 0) await recordRefusals(tx, page, group.refusals)
@@ -191,12 +249,11 @@ export class GroupCommit {
     const { worker } = this.#deps
     const { decisions, orders } = await passBarrier(
       tx,
-      group.entries.map(({ admitted }) => admitted),
+      page,
+      group.entries.map(({ entry }) => entry),
       { ...this.#deps, worker: () => worker.instance() },
     )
     batch.decisions = decisions
-    for (const decision of decisions)
-      if (decision.kind !== 'duplicate') page.note(recordedEvent(decision.row))
     if (orders.length === 0) return moved
     try {
       batch.sent = worker.send(orders)
@@ -216,22 +273,22 @@ export class GroupCommit {
     code: ErrorCode,
   ): Promise<BarrierDecision[]> {
     const finishedAt = this.#deps.now()
-    await settleAll(
+    await recordOutcomes(
       tx,
       page,
-      decisions.flatMap((decision) =>
-        decision.kind === 'passed'
-          ? [
-              {
-                id: decision.row.id,
-                from: ['dispatching'],
-                state: 'not_sent',
-                code,
-                finishedAt,
-              } as const,
-            ]
-          : [],
-      ),
+      decisions.flatMap((decision) => {
+        if (decision.kind !== 'passed') return []
+        const { id, intentId, writeKey } = decision.row
+        const settlement = {
+          id,
+          from: ['dispatching'],
+          ...(intentId ? { intentId } : {}),
+          state: 'not_sent',
+          code,
+          finishedAt,
+        } as const
+        return [{ settlement, writeKey, body: undefined }]
+      }),
     )
     return decisions.map((decision) =>
       decision.kind === 'passed'
@@ -248,8 +305,9 @@ export class GroupCommit {
   ): void {
     const flushed = new Set(flushedByThis)
     if (flushed.size > 0) this.#unflushed = this.#unflushed.filter((id) => !flushed.has(id))
-    for (const [at, { intent, isWrite, done }] of settlements.entries()) {
-      done(moved[at] === true)
+    for (const [at, settlement] of settlements.entries()) {
+      const { intent, isWrite } = settlement
+      this.#settled(settlement, moved[at] === true)
       if (intent === null) continue
       if (isWrite && !isDurable) this.#unflushed.push(intent)
       else flushed.add(intent)
@@ -270,43 +328,38 @@ export class GroupCommit {
       for (const one of each) await this.#commit(one)
       return
     }
-    this.#requeue(group.settlements, error)
-    for (const { decided } of group.entries) decided({ kind: 'failed', code: error.code })
+    this.#requeue(group, error)
+    for (const [at, { decided }] of group.entries.entries()) {
+      const perhaps = batch.decisions[at]
+      decided({ kind: 'failed', code: error.code, ...(perhaps ? { perhaps } : {}) })
+    }
     const passed = batch.decisions.flatMap((decision) =>
       decision.kind === 'passed' ? [decision.row] : [],
     )
     if (batch.sent && passed.length > 0) this.#deps.suspect(passed)
   }
 
-  #requeue(settlements: readonly PendingSettlement[], error: SallyportError): void {
-    const again = settlements.filter((pending) => {
+  /** What nobody brings again. */
+  #requeue({ settlements, moves }: Group, error: SallyportError): void {
+    const isTriedAgain = (pending: PendingSettlement | PendingMove): boolean => {
       pending.attempts++
-      if (error.code === 'store_unavailable' || pending.attempts < settleAttempts) return true
-      pending.done(false)
-      return false
-    })
-    if (again.length === 0) return
+      return error.code === 'store_unavailable' || pending.attempts < settleAttempts
+    }
+    const again = {
+      settlements: settlements.filter(isTriedAgain),
+      moves: moves.filter(isTriedAgain),
+    }
+    for (const one of settlements) if (!again.settlements.includes(one)) this.#settled(one, false)
+    for (const one of moves) if (!again.moves.includes(one)) one.done(false)
+    if (again.settlements.length + again.moves.length === 0) return
     this.#delayed++
     setTimeout(() => {
       this.#delayed--
-      this.#settlements.push(...again)
+      this.#settlements.push(...again.settlements)
+      this.#moves.push(...again.moves)
       this.#schedule()
     }, retryMs)
   }
-}
-
-/** Which of them moved their row. */
-async function settleAll(
-  tx: Tx,
-  page: PageDraft,
-  settlements: readonly Settlement[],
-): Promise<boolean[]> {
-  const sequences = await tx.executions.settle(settlements)
-  return settlements.map((settlement, at) => {
-    const sequence = sequences[at]
-    if (sequence !== undefined) page.note(settledEvent(settlement, sequence))
-    return sequence !== undefined
-  })
 }
 
 /** Of a call id that is recorded already nothing is told. */
@@ -316,13 +369,19 @@ async function recordRefusals(tx: Tx, page: PageDraft, rows: readonly Execution[
     if (results[at] === 'inserted') page.note(recordedEvent(row))
 }
 
-function eachAlone({ entries, refusals, settlements }: Group): Group[] {
-  const none: Group = { entries: [], refusals: [], settlements: [], renewal: undefined }
+function eachAlone({ entries, refusals, settlements, moves }: Group): Group[] {
+  const none: Group = { entries: [], refusals: [], settlements: [], moves: [], renewal: undefined }
   return [
+    ...moves.map((one) => ({ ...none, moves: [one] })),
     ...settlements.map((one) => ({ ...none, settlements: [one] })),
     ...refusals.map((one) => ({ ...none, refusals: [one] })),
     ...entries.map((one) => ({ ...none, entries: [one] })),
   ]
+}
+
+interface Moved {
+  readonly rows: readonly boolean[]
+  readonly callers: readonly boolean[]
 }
 
 interface Batch {

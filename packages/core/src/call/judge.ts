@@ -6,14 +6,14 @@ import type { Pause } from '../setting/pause.ts'
 import type { Authority, AuthorityRefs } from '../store.ts'
 
 /** A binding of a session, to be judged. */
-export interface Judged {
+export interface BoundCall {
   readonly binding: Binding
   readonly session: Pick<Session, 'id' | 'profileId'>
 }
 
 /** The rows that decide about these, each once. */
-export function authorityRefs(judged: readonly Judged[]): AuthorityRefs {
-  const each = <T>(pick: (item: Judged) => T | null): T[] => [
+export function authorityRefs(judged: readonly BoundCall[]): AuthorityRefs {
+  const each = <T>(pick: (item: BoundCall) => T | null): T[] => [
     ...new Set(judged.map(pick).filter((value) => value !== null)),
   ]
   return {
@@ -27,18 +27,22 @@ export function authorityRefs(judged: readonly Judged[]): AuthorityRefs {
 }
 
 /** The code of the first reason why it may not be called, or undefined. The pause and rates are not looked at. */
-export function judge({ binding, session }: Judged, authority: Authority): ErrorCode | undefined {
-  const refs = authorityRefs([{ binding, session }])
-  if (
-    Object.values(refs).some((ids: readonly string[]) => ids.some((id) => authority.busy.has(id)))
-  )
-    return 'authority_busy'
+export function judge(
+  { binding, session }: BoundCall,
+  authority: Authority,
+): ErrorCode | undefined {
+  if (authority.busy.size > 0 && isBusy({ binding, session }, authority)) return 'authority_busy'
   return (
     judgeSession(authority.sessions.get(session.id), authority.now) ??
     judgeConnection(binding, authority) ??
     judgeCatalog(binding, authority) ??
     judgePermission(binding, session.profileId, authority)
   )
+}
+
+function isBusy(call: BoundCall, { busy }: Authority): boolean {
+  const kinds: (readonly string[])[] = Object.values(authorityRefs([call]))
+  return kinds.some((ids) => ids.some((id) => busy.has(id)))
 }
 
 /** Only an open session that is neither too old nor idle for too long may call. */

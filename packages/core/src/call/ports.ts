@@ -15,7 +15,8 @@ export interface Order {
   readonly id: IntentId
   readonly text: string
   readonly digest: Digest
-  readonly endpointSeal: string
+  /** Undefined for orders that go to no endpoint. */
+  readonly endpointSeal: string | undefined
   readonly credentialSeal: string | undefined
   /** Canonical JSON; empty when the act has none. */
   readonly argumentsText: string
@@ -56,29 +57,58 @@ export interface WorkerEvents {
   result(head: ResultHead, raw: Buffer): void
   progress(head: ProgressHead): void
   observed(head: ObservedHead): void
+  /** An answer to a write that was told as uncertain came after its time: evidence, which settles nothing. */
+  late?(head: ResultHead): void
   /** A connection carried these intents and ended before their results came. */
   lost(ids: readonly IntentId[]): void
   /** A worker said hello. */
   up(instance: string): void
 }
 
-/** A call as a transport hands it over. Transports decide nothing. */
-export interface CallRequest {
+/** Who asks, as the transport sees it. */
+export interface Caller {
   readonly session: Session
+  /** A stream that ends takes its request back in 2026-07-28; in the eras before the call goes on without it. */
+  readonly era: 'legacy' | 'modern'
+  /** Wanted only when the guest gave a progress token. */
+  readonly progress?: (progress: ProgressHead) => void
+  /** Aborted by an explicit cancel of the guest. Before the barrier it wins; after it, it is a wish. */
+  readonly cancelled?: AbortSignal
+  /** Aborted when whoever asked has gone before the answer came. */
+  readonly left?: AbortSignal
+  /** Told when the answer waits for a person or for an identical call: the transport shows signs of life from now on. */
+  readonly held?: () => void
+}
+
+/** A call as a transport hands it over. Transports decide nothing. */
+export interface CallRequest extends Caller {
   readonly tool: BoundTool
   /** JSON text of the arguments exactly as it came; `{}` when there were none. */
   readonly argumentsText: string
   /** The harness's own stable id where it sends one, else a random one made on arrival. */
   readonly callId: string
-  /** Wanted only when the guest gave a progress token. */
-  readonly progress?: (progress: ProgressHead) => void
-  /** Aborted by an explicit cancel of the guest. Before the barrier it wins; after it, it is a wish. */
-  readonly signal?: AbortSignal
 }
 
+/** Somebody comes for the outcome of an execution of the same session, or of one that it continues. */
+export interface CollectRequest extends Caller {
+  readonly executionId: string
+}
+
+/** What a transport says of an answer that somebody may have to come for again. Both may be called, in this order. */
+export interface Delivery {
+  /** It was written. */
+  collected(): void
+  /** It could not be written, or its connection was reset within `resetWithinMs`. */
+  lost(): void
+}
+
+export const resetWithinMs = 60_000
+
 /**
- * `result`: the bytes are exactly the upstream's result. `failure`: told to the model as a result with isError; `rpcError`
- * holds the upstream's JSON-RPC error when that is what it answered. `executionId` is null only when nothing was recorded.
+ * `result`: the bytes are exactly the upstream's result; with `earlier` it is that of an identical earlier call, which the
+ * answer has to say. `failure`: told to the model as a result with isError; `rpcError` holds the upstream's JSON-RPC error
+ * when that is what it answered. `waiting`: told as a normal result, which says how to collect the outcome later.
+ * `executionId` is null only when nothing was recorded.
  */
 export type CallOutcome =
   | {
@@ -86,6 +116,8 @@ export type CallOutcome =
       readonly executionId: ExecutionId
       readonly result: Buffer
       readonly isError: boolean
+      readonly earlier?: Earlier
+      readonly delivery?: Delivery
     }
   | {
       readonly kind: 'failure'
@@ -94,9 +126,24 @@ export type CallOutcome =
       readonly field?: string
       readonly detail?: string
       readonly rpcError?: Buffer
+      readonly earlier?: Earlier
+      readonly delivery?: Delivery
     }
+  | {
+      readonly kind: 'waiting'
+      readonly executionId: ExecutionId
+      /** A person decides; an identical call has to end first; it was sent and is being carried out. */
+      readonly for: 'person' | 'identical_call' | 'answer'
+    }
+
+/** When an outcome that is given now was found, ms since 1970. */
+export interface Earlier {
+  readonly finishedAt: number
+}
 
 /** The one door. Never rejects: whatever goes wrong inside is a failure with a code. */
 export interface Calls {
   call(request: CallRequest): Promise<CallOutcome>
+  /** Sends nothing. `not_found` for what is not of this session or one it continues. */
+  collect(request: CollectRequest): Promise<CallOutcome>
 }

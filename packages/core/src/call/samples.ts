@@ -44,6 +44,8 @@ export function aSession(change: Partial<Session> = {}): Session {
     isolation: 'external',
     label: null,
     harness: null,
+    chainId: ids.session,
+    continues: null,
     evidence: null,
     createdBy: ids.user,
     createdAt: 1_000,

@@ -36,8 +36,8 @@ test('takes seals that are for this row', () => {
 })
 
 test.each([
-  ['another connection', { id: 'con_2' as ConnectionId, scope, revision: 2 }, 'seal_mismatch'],
-  ['another scope', { id, scope: 'project:a' as Scope, revision: 2 }, 'seal_mismatch'],
+  ['another connection', { id: 'con_2' as ConnectionId, scope, revision: 2 }, 'seal_other_row'],
+  ['another scope', { id, scope: 'project:a' as Scope, revision: 2 }, 'seal_other_scope'],
   ['another revision', { id, scope, revision: 3 }, 'conflict'],
 ])('refuses an endpoint sealed for %s', (_, row, code) => {
   expect(() => checkEndpoint(sealed().endpoint, row, strict)).toThrow(
@@ -51,10 +51,11 @@ test('refuses a credential sealed for another scope, version or kind of row', ()
     expect(() => checkCredential({ ...credential, seal }, inScope as Scope, version)).toThrow(
       expect.objectContaining({ code }),
     )
-  refusedWith('seal_mismatch', credential.seal, 'project:a', 3)
+  refusedWith('seal_other_scope', credential.seal, 'project:a', 3)
   refusedWith('conflict', credential.seal, 'org', 4)
-  refusedWith('seal_mismatch', endpoint.seal, 'org', 3)
-  refusedWith('seal_unreadable', 'no seal', 'org', 3)
+  refusedWith('seal_other_column', endpoint.seal, 'org', 3)
+  refusedWith('seal_truncated', 'no seal', 'org', 3)
+  refusedWith('seal_unreadable', `no${credential.seal}`, 'org', 3)
 })
 
 test.each([

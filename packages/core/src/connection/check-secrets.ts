@@ -6,7 +6,7 @@ import {
   parseEndpoint,
   SallyportError,
 } from '@sallyport/protocol'
-import { readSealHeader, type SealPlace } from '@sallyport/protocol/node'
+import { placeProblem, readSealHeader, type SealPlace } from '@sallyport/protocol/node'
 import type { Scope } from './connection.ts'
 
 export interface GivenEndpoint {
@@ -40,7 +40,11 @@ export function checkEndpoint(
     scope: row.scope,
     version: row.revision,
   })
-  const { scheme, host, port } = given.clear
+  checkOrigin(given.clear, destinations)
+}
+
+/** As it is written where it is sealed, where the operator allows, and none of our own listeners. Throws `bad_url`. */
+export function checkOrigin({ scheme, host, port }: Origin, destinations: Destinations): void {
   const parsed = parseEndpoint(`${scheme}://${host}:${port}/`, destinations.localAllowed)
   const same = parsed.scheme === scheme && parsed.host === host && parsed.port === port
   if (!same || destinations.isOwn(parsed)) throw new SallyportError('bad_url', { field: 'url' })
@@ -54,10 +58,10 @@ export function checkCredential(given: GivenCredential, scope: Scope, version: n
     throw new SallyportError('bad_secret', { field: 'credential' })
 }
 
-/** A seal for another row says `seal_mismatch`; one for another version of this row, `conflict`. */
-function checkPlace(seal: string, place: SealPlace): void {
-  const named = readSealHeader(seal).sallyport
-  const sameRow = named.kind === place.kind && named.id === place.id && named.scope === place.scope
-  if (!sameRow) throw new SallyportError('seal_mismatch', { field: place.kind })
-  if (named.version !== place.version) throw new SallyportError('conflict', { field: place.kind })
+/** Says as opening would what is wrong with the place of a seal; one for another version of this row is a `conflict`. */
+export function checkPlace(seal: string, place: SealPlace): void {
+  const problem = placeProblem(readSealHeader(seal).sallyport, place)
+  if (problem === undefined) return
+  const code = problem === 'seal_other_version' ? 'conflict' : problem
+  throw new SallyportError(code, { field: place.kind })
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import {
   addConnection,
   code,
+  deny,
   destinations,
   discover,
   enabledConnection,
@@ -138,6 +139,8 @@ test('enabling needs a published catalog of this revision', async () => {
   await discover(w, w.admin, connection, listingOf('get_page'))
   await expect(enable()).rejects.toMatchObject(code('not_published'))
   await publish(w, w.admin, connection, listingOf('get_page'))
+  await expect(enable()).rejects.toMatchObject(code('deny_set_pending'))
+  await deny(w)
   const enabled = await enable()
   expect(enabled).toMatchObject({ state: 'enabled', everEnabled: true })
   expect(await enable()).toEqual(enabled)
@@ -242,7 +245,7 @@ test('a seal of another connection is refused', async () => {
   const two = await addConnection(w, w.admin, { name: 'two', token: 't' })
   const { endpoint, credential } = await sealedAgain(w, one.id, { token: 'x' })
   await expect(edit(w, w.admin, two, { endpoint, credential })).rejects.toMatchObject(
-    code('seal_mismatch'),
+    code('seal_other_row'),
   )
   await expect(edit(w, w.admin, two, { credential })).rejects.toMatchObject(code('conflict'))
 })
@@ -274,6 +277,7 @@ test('health is noted for the revision it was seen at, and for upstream failures
   expect(await health('upstream_dns', 2)).toBe('unknown')
   expect(await health('upstream_dns')).toBe('unreachable')
   expect(await health('upstream_http_401')).toBe('unauthorized')
-  expect(await health('seal_unreadable')).toBe('seal')
+  for (const code of ['seal_unreadable', 'seal_key_retired', 'seal_other_row'] as const)
+    expect(await health(code)).toBe('seal')
   expect(await health(null)).toBe('ok')
 })

@@ -1,9 +1,11 @@
 import { type ConnectionId, isConnectionName, SallyportError } from '@sallyport/protocol'
 import { insertCredential } from '../credential/insert-credential.ts'
 import type { Deps } from '../deps.ts'
+import { lockOffered, signInAt } from '../service/offered-service.ts'
 import type { Tx } from '../store.ts'
 import { confirmActor } from '../user/confirm-actor.ts'
 import type { Actor } from '../user/user.ts'
+import { holdSealKey } from '../vault/hold-seal-key.ts'
 import {
   checkEndpoint,
   type Destinations,
@@ -17,6 +19,7 @@ import {
   defaultLimits,
   type Transport,
 } from './connection.ts'
+import { type GivenAuthentication, insertAuthentication } from './given-authentication.ts'
 import { scopeKind, scopeOf } from './scope.ts'
 
 export interface NewConnection {
@@ -30,11 +33,16 @@ export interface NewConnection {
   readonly limits: { readonly [K in keyof ConnectionLimits]?: number | undefined }
   readonly endpoint?: GivenEndpoint | undefined
   readonly credential?: GivenCredential | undefined
+  /** Instead of a credential. */
+  readonly authentication?: GivenAuthentication | undefined
+  /** Instead of an authentication: the name of a service that is offered, and that this is a connection to. */
+  readonly service?: string | undefined
 }
 
 /**
  * Adds a draft. Personal ones are anybody's own; org and projects are the administrators'. Throws `not_allowed`,
- * `bad_name`, `bad_url`, `bad_header`, `seal_mismatch`, `name_taken`, `connection_limit`, `transport_not_available`.
+ * `bad_name`, `bad_url`, `bad_header`, `seal_*`, `name_taken`, `connection_limit`, `transport_not_available`,
+ * and what a service that is not offered so is refused with.
  */
 export function createConnection(
   { store, ids }: Deps,
@@ -46,9 +54,16 @@ export function createConnection(
     const confirmed = await confirmActor(tx, actor)
     const draft = draftOf(confirmed, input, input.id ?? ids('connection'), await tx.now())
     if (!input.endpoint) throw new SallyportError('bad_request', { field: 'endpoint' })
+    const service =
+      input.service === undefined ? undefined : await lockOffered(tx, input.service, input)
+    if (input.credential && input.authentication)
+      throw new SallyportError('bad_request', { field: 'authentication' })
     checkEndpoint(input.endpoint, draft, destinations)
+    await holdSealKey(tx, input.endpoint.seal)
     await insert(tx, draft)
     if (input.credential) await insertCredential(tx, draft, input.credential)
+    if (input.authentication) await insertAuthentication(tx, draft, input.authentication)
+    if (service) await signInAt(tx, draft.id, service)
     return draft
   })
 }

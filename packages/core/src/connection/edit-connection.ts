@@ -2,8 +2,11 @@ import { type ConnectionId, isConnectionName, SallyportError } from '@sallyport/
 import { discardDrafts, supersedePublished } from '../catalog/drafts.ts'
 import { replaceCredential } from '../credential/replace-credential.ts'
 import type { Deps } from '../deps.ts'
+import { endCredential } from '../oauth/ended-grant.ts'
+import type { Tx } from '../store.ts'
 import { confirmActor } from '../user/confirm-actor.ts'
 import type { Actor } from '../user/user.ts'
+import { holdSealKey } from '../vault/hold-seal-key.ts'
 import {
   checkEndpoint,
   type Destinations,
@@ -31,28 +34,32 @@ export interface ConnectionChange {
  * catalog, and needs the credential again (`credential_missing`), because the old seal names the old destination.
  */
 export function editConnection(
-  { store }: Deps,
+  { journal }: Deps,
   actor: Actor,
   id: ConnectionId,
   change: ConnectionChange,
   destinations: Destinations,
 ): Promise<Connection> {
-  return store.transact(async (tx) => {
+  return journal.transact(async (tx, page) => {
     const confirmed = await confirmActor(tx, actor)
     const before = await lockConnection(tx, confirmed, id)
     if (change.version !== undefined && change.version !== before.version)
       throw new SallyportError('conflict')
     if (change.name !== undefined && !isConnectionName(change.name))
       throw new SallyportError('bad_name', { field: 'name' })
+    await fitOAuth(tx, id, change)
     const plain: Connection = {
       ...before,
       name: change.name ?? before.name,
       required: change.required ?? before.required,
       limits: withLimits(before.limits, change.limits ?? {}),
     }
+    if (change.endpoint) await holdSealKey(tx, change.endpoint.seal)
     const moved = change.endpoint
       ? moveEndpoint(plain, change.endpoint, change, destinations)
       : plain
+    if (change.credential !== undefined && change.credential?.id !== before.credentialId)
+      page.end(await endCredential(tx, page, { connection: before, by: confirmed.userId }))
     const after =
       change.credential === undefined
         ? moved
@@ -63,6 +70,18 @@ export function editConnection(
     }
     return saveConnection(tx, before, after)
   })
+}
+
+/** A credential of OAuth is signed in for, not typed; another endpoint may have another authorization server. */
+async function fitOAuth(
+  tx: Tx,
+  id: ConnectionId,
+  { endpoint, credential }: ConnectionChange,
+): Promise<void> {
+  const oauth = await tx.oauth.connection(id)
+  if (!oauth) return
+  if (credential) throw new SallyportError('bad_request', { field: 'credential' })
+  if (endpoint) await tx.oauth.putConnection({ ...oauth, issuer: null, server: null })
 }
 
 function moveEndpoint(

@@ -1,4 +1,6 @@
 import { type ConnectionId, SallyportError } from '@sallyport/protocol'
+import { coversAll } from '../deny/deny-set.ts'
+import { placesOf } from '../deny/wanted-entries.ts'
 import type { Deps } from '../deps.ts'
 import type { Tx } from '../store.ts'
 import { confirmActor } from '../user/confirm-actor.ts'
@@ -9,7 +11,8 @@ import { saveConnection } from './save-connection.ts'
 
 /**
  * Needs a published catalog of the present revision (`not_published`) and, when there is a credential, an active one
- * (`credential_missing`). Enabling twice is enabling once.
+ * (`credential_missing`). Its places must be denied to every guest first (`deny_set_pending`: bring the set into force and
+ * try again). Enabling twice is enabling once.
  */
 export function enableConnection(
   { store }: Deps,
@@ -22,6 +25,7 @@ export function enableConnection(
     if (before.state === 'enabled') return before
     await checkPublished(tx, before)
     await checkCredential(tx, before)
+    await checkDenied(tx, before)
     return saveConnection(tx, before, { ...before, state: 'enabled', everEnabled: true })
   })
 }
@@ -33,8 +37,16 @@ async function checkPublished(tx: Tx, connection: Connection): Promise<void> {
   if (!isCurrent) throw new SallyportError('not_published')
 }
 
-async function checkCredential(tx: Tx, { credentialId }: Connection): Promise<void> {
-  if (credentialId === null) return
+async function checkDenied(tx: Tx, connection: Connection): Promise<void> {
+  const wanted = placesOf(connection, await tx.oauth.connection(connection.id))
+  if (!coversAll(await tx.denials.published(), wanted)) throw new SallyportError('deny_set_pending')
+}
+
+async function checkCredential(tx: Tx, { id, credentialId }: Connection): Promise<void> {
+  if (credentialId === null) {
+    if (await tx.oauth.connection(id)) throw new SallyportError('credential_missing')
+    return
+  }
   const credential = await tx.credentials.get(credentialId)
   if (credential?.state !== 'active') throw new SallyportError('credential_missing')
 }

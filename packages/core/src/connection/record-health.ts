@@ -35,14 +35,13 @@ function healthState(code: ErrorCode | null): Health['state'] | undefined {
     case 'upstream_http_401':
     case 'upstream_http_403':
       return 'unauthorized'
-    case 'seal_unreadable':
-    case 'seal_mismatch':
     case 'destination_refused':
     case 'bad_url':
     case 'bad_secret':
     case 'bad_header':
       return 'seal'
     default:
+      if (code.startsWith('seal_')) return 'seal'
       return code.startsWith('upstream_') ? 'unreachable' : undefined
   }
 }

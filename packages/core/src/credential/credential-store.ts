@@ -10,7 +10,7 @@ export interface CredentialWrites extends CredentialReads {
   insert(credential: Credential): Promise<boolean>
   /**
    * Replaces when the stored version still is `expectedVersion`; false when it moved. The version may stay (the seal names
-   * it) but not fall: TypeError.
+   * it) but not fall: TypeError. Where it stays the seal stays too: false when another one is stored by now.
    */
   update(credential: Credential, expectedVersion: number): Promise<boolean>
 }

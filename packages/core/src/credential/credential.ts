@@ -1,4 +1,5 @@
 import type { ConnectionId, CredentialId } from '@sallyport/protocol'
+import type { CredentialClear } from '@sallyport/protocol/node'
 
 export const credentialStates = ['active', 'broken', 'revoked'] as const
 export type CredentialState = (typeof credentialStates)[number]
@@ -11,7 +12,11 @@ export interface Credential {
   readonly state: CredentialState
   readonly seal: string
   /** Beside the seal and bound by it. */
-  readonly clear: { readonly bearer: boolean; readonly headerNames: readonly string[] }
+  readonly clear: {
+    readonly bearer: boolean
+    readonly headerNames: readonly string[]
+    readonly oauth?: CredentialClear['oauth']
+  }
   readonly createdAt: number
   readonly updatedAt: number
 }

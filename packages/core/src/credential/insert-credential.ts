@@ -2,6 +2,7 @@ import { type ConnectionId, SallyportError } from '@sallyport/protocol'
 import { checkCredential, type GivenCredential } from '../connection/check-secrets.ts'
 import type { Scope } from '../connection/connection.ts'
 import type { Tx } from '../store.ts'
+import { holdSealKey } from '../vault/hold-seal-key.ts'
 
 /** The first version of a credential. Throws as `checkCredential`, and `conflict` when its id is in use. */
 export async function insertCredential(
@@ -10,6 +11,7 @@ export async function insertCredential(
   given: GivenCredential,
 ): Promise<void> {
   checkCredential(given, connection.scope, 1)
+  await holdSealKey(tx, given.seal)
   const now = await tx.now()
   const inserted = await tx.credentials.insert({
     ...given,

@@ -2,11 +2,12 @@ import { type CredentialId, SallyportError } from '@sallyport/protocol'
 import { checkCredential, type GivenCredential } from '../connection/check-secrets.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Tx } from '../store.ts'
+import { holdSealKey } from '../vault/hold-seal-key.ts'
 import type { Credential } from './credential.ts'
 import { insertCredential } from './insert-credential.ts'
 
 /**
- * Gives a connection, whose row is locked, another secret or none. Under the present credential's id it is the next
+ * Gives a connection, whose row is locked, another secret or none; what it had under another id has ended already. Under the present credential's id it is the next
  * version of the same account and running sessions go on with it; under another id no old binding points to it.
  * Returns the connection as it is to be saved.
  */
@@ -16,15 +17,11 @@ export async function replaceCredential(
   given: GivenCredential | null,
 ): Promise<Connection> {
   const old = connection.credentialId
-  if (given === null) {
-    if (old !== null) await revokeCredential(tx, old)
-    return { ...connection, credentialId: null }
-  }
+  if (given === null) return { ...connection, credentialId: null }
   if (given.id === old) {
     await nextVersion(tx, connection, given)
     return connection
   }
-  if (old !== null) await revokeCredential(tx, old)
   await insertCredential(tx, connection, given)
   return { ...connection, credentialId: given.id }
 }
@@ -33,6 +30,7 @@ async function nextVersion(tx: Tx, connection: Connection, given: GivenCredentia
   const before = await lockCredential(tx, given.id)
   const version = before.version + 1
   checkCredential(given, connection.scope, version)
+  await holdSealKey(tx, given.seal)
   await save(tx, before, { ...before, version, state: 'active', ...given })
 }
 

@@ -3,14 +3,17 @@
  * a call; every move is a compare-and-swap.
  */
 import type {
+  ApprovalId,
   BindingId,
   ConnectionId,
+  callerStates,
   ErrorCode,
   ExecutionId,
   executionStates,
   GrantId,
   InstanceId,
   IntentId,
+  resolutionOutcomes,
   SessionId,
   UserId,
 } from '@sallyport/protocol'
@@ -18,6 +21,23 @@ import type { Access } from '../catalog/catalog.ts'
 import type { Mode } from '../grant/grant.ts'
 
 export type ExecutionState = (typeof executionStates)[number]
+
+/**
+ * Where whoever asked for a write is. `attached`: a transport of `callerInstance` holds its answer open. `detached`: it
+ * left, or was told to come again. `held_back`: it took its request back by leaving, in 2026-07-28, before the barrier.
+ * `collected`: it has the answer.
+ */
+export type CallerState = (typeof callerStates)[number]
+
+/** What a person found out about an unknown outcome. */
+export interface Resolution {
+  readonly outcome: (typeof resolutionOutcomes)[number]
+  readonly by: UserId
+  readonly note: string
+  readonly at: number
+  /** Identical calls are not answered with it. */
+  readonly allowRetry: boolean
+}
 
 /** Where an execution may go from each state. States without a way out are final. */
 export const moves = {
@@ -62,6 +82,7 @@ export interface Execution {
   readonly digestVersion: number
   /** Of a write: what makes two writes identical (owner, connection, tool, effective arguments); null for reads. */
   readonly writeKey: string | null
+  readonly approvalId: ApprovalId | null
   readonly intentId: IntentId | null
   /** Digest of the intent as sent. */
   readonly intentDigest: string | null
@@ -77,7 +98,19 @@ export interface Execution {
   readonly resultDigest: string | null
   readonly resultBytes: number | null
   readonly tookMs: number | null
-  /** Server requests refused, violations, late evidence. */
+  /** Of a write, as long as somebody may still take its outcome; null for reads and where nobody may. */
+  readonly caller: CallerState | null
+  /** The gateway instance that holds an attached caller, or held it last. */
+  readonly callerInstance: InstanceId | null
+  /** The caller speaks 2026-07-28: by leaving it takes its request back. */
+  readonly isModern: boolean
+  readonly collectedAt: number | null
+  /** The first of the sessions that continue one another; they count as one for re-attachment. */
+  readonly chainId: SessionId
+  /** How long arguments and result are kept once it is final, in ms; null when they are not. */
+  readonly retainMs: number | null
+  readonly resolution: Resolution | null
+  /** Server requests refused, violations, late evidence, what answered it instead. */
   readonly notes: Readonly<Record<string, unknown>>
   /** How many events the journal has of it, which is the own sequence of the newest; 0 from before there was a journal. */
   readonly sequence: number

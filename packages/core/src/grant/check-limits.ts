@@ -16,6 +16,18 @@ export function checkLimits(limits: GrantLimits, tools: readonly CatalogTool[]):
     named('limits/fixed', () => checkFixed(inputSchema, fixed, overlays))
 }
 
+/**
+ * Is there anybody who can approve? Of a personal connection its owner decides, and nobody else. Throws `bad_request` with
+ * the place in the request.
+ */
+export function checkApprovers(limits: GrantLimits, isPersonal: boolean): void {
+  const { approvers = 'owner', excludeRequester = false } = limits
+  if (isPersonal && approvers !== 'owner')
+    throw new SallyportError('bad_request', { field: 'limits/approvers' })
+  if (excludeRequester && approvers === 'owner')
+    throw new SallyportError('bad_request', { field: 'limits/excludeRequester' })
+}
+
 /** Puts the place of the whole before the place within. */
 function named(place: string, check: () => unknown): void {
   try {

@@ -9,7 +9,7 @@ import type { Profile } from '../profile/profile.ts'
 import type { Reads, Tx } from '../store.ts'
 import { confirmActor } from '../user/confirm-actor.ts'
 import type { Actor } from '../user/user.ts'
-import { checkLimits } from './check-limits.ts'
+import { checkApprovers, checkLimits } from './check-limits.ts'
 import type { Grant, Mode } from './grant.ts'
 import { admitsPersonal, grantDigest, modeFits } from './grant-rules.ts'
 import { revokeAll } from './revoke-grants.ts'
@@ -22,12 +22,15 @@ export interface GrantRequest {
   readonly tools: string
   readonly mode: Mode
   readonly limits: GrantLimits
+  /** Of `write_unattended`: that nobody is asked was said on purpose. */
+  readonly confirmUnattended?: boolean | undefined
 }
 
 /**
  * Expands the pattern once, against what the published catalog includes and the mode fits, and grants each tool; a grant
- * for the same tool gives way in the same transaction. Throws `not_allowed`, `not_published`, `no_such_tool`,
- * `mode_mismatch`, `bad_schema`, `fixed_argument`, and `conflict` when the catalog moved meanwhile.
+ * for the same tool gives way in the same transaction. Throws `not_allowed`, `not_confirmed`, `not_published`,
+ * `no_such_tool`, `mode_mismatch`, `bad_schema`, `fixed_argument`, `bad_request` for approvers that nobody can be, and
+ * `conflict` when the catalog moved meanwhile.
  */
 export async function grantTools(
   { store, ids }: Deps,
@@ -89,6 +92,9 @@ async function prepare(reads: Reads, actor: Actor, request: GrantRequest): Promi
   const profile = await findProfile(reads, request.profile)
   const connection = await findConnection(reads, actor, request.connection)
   checkMayGrant(actor, connection, profile, request.mode)
+  if (request.mode === 'write_unattended' && request.confirmUnattended !== true)
+    throw new SallyportError('not_confirmed', { field: 'confirmUnattended' })
+  checkApprovers(request.limits, connection.ownerId !== null)
   const catalogId = connection.publishedId
   if (catalogId === null) throw new SallyportError('not_published')
   const matching = (await reads.catalogs.tools(catalogId)).filter(

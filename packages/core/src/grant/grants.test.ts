@@ -13,6 +13,7 @@ import {
 import { disableConnection } from '../connection/disable-connection.ts'
 import { removeConnection } from '../connection/remove-connection.ts'
 import type { Actor } from '../user/user.ts'
+import { grantTools } from './grant-tools.ts'
 import { revokeGrants } from './revoke-grants.ts'
 
 const world = async () => newWorld()
@@ -100,6 +101,79 @@ test('an overlay must be strict and fixed arguments must fit, before anything is
   expect(await standing(w, profile.id)).toEqual([])
   await attempt({ schema: { properties: { space: { enum: ['a'] } } }, fixed: { space: 'a' } })
   expect(await standing(w, profile.id)).toEqual(['get_page read'])
+})
+
+test('unattended writes need a word of their own', async () => {
+  const w = await world()
+  const { id: connection } = await enabledConnection(w, w.admin)
+  const profile = await addProfile(w, 'p')
+  const ask = {
+    profile: 'p',
+    connection,
+    tools: '*',
+    mode: 'write_unattended',
+    limits: {},
+  } as const
+  for (const confirmUnattended of [undefined, false])
+    await expect(grantTools(w.deps, w.admin, { ...ask, confirmUnattended })).rejects.toMatchObject(
+      code('not_confirmed', 'confirmUnattended'),
+    )
+  await expect(
+    grantTools(w.deps, w.alice, { ...ask, confirmUnattended: true }),
+  ).rejects.toMatchObject(code('not_allowed'))
+  await grantTools(w.deps, w.admin, { ...ask, mode: 'write_with_approval' })
+  expect(await standing(w, profile.id)).toEqual(['put_page write_with_approval'])
+  await grantTools(w.deps, w.admin, { ...ask, confirmUnattended: true })
+  expect(await standing(w, profile.id)).toEqual(['put_page write_unattended'])
+})
+
+test('whoever is left after the requester was excluded must be able to approve', async () => {
+  const w = await world()
+  const connection = await enabledConnection(w, w.admin)
+  await addProfile(w, 'p')
+  const attempt = (limits: Parameters<typeof grant>[6]) =>
+    grant(w, w.admin, 'p', connection, 'put_page', 'write_with_approval', limits)
+  for (const limits of [{ excludeRequester: true }, { excludeRequester: true, approvers: 'owner' }])
+    await expect(attempt(limits)).rejects.toMatchObject(
+      code('bad_request', 'limits/excludeRequester'),
+    )
+  for (const approvers of ['two', 'role:approver', 'role:admin'])
+    await attempt({ excludeRequester: true, approvers })
+  await attempt({ excludeRequester: false })
+})
+
+test('writes on a personal connection are approved by its owner alone', async () => {
+  const w = await world()
+  const connection = await enabledConnection(w, w.alice, { scope: 'personal' })
+  await addProfile(w, 'p', { personal: 'write_with_approval' })
+  const attempt = (limits: Parameters<typeof grant>[6]) =>
+    grant(w, w.alice, 'p', connection, 'put_page', 'write_with_approval', limits)
+  for (const approvers of ['two', 'role:member', 'role:admin'])
+    await expect(attempt({ approvers })).rejects.toMatchObject(
+      code('bad_request', 'limits/approvers'),
+    )
+  await expect(attempt({ excludeRequester: true })).rejects.toMatchObject(
+    code('bad_request', 'limits/excludeRequester'),
+  )
+  await attempt({})
+  await attempt({ approvers: 'owner' })
+})
+
+test('every limit is part of the digest', async () => {
+  const w = await world()
+  const connection = await enabledConnection(w, w.admin)
+  await addProfile(w, 'p')
+  const digests = []
+  for (const limits of [
+    {},
+    { approvers: 'two' },
+    { approvers: 'two', excludeRequester: true },
+    { identicalOnly: true },
+  ])
+    digests.push(
+      (await grant(w, w.admin, 'p', connection, '*', 'write_with_approval', limits))[0]?.digest,
+    )
+  expect(new Set(digests).size).toBe(4)
 })
 
 test('members grant nothing of the organization', async () => {

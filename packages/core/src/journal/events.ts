@@ -20,6 +20,7 @@ export function recordedEvent(row: Execution): JournalEvent {
     mode: row.mode,
     bindingHash: row.bindingHash,
     argumentsDigest: row.argumentsDigest,
+    approvalId: row.approvalId ?? undefined,
     intentId: row.intentId ?? undefined,
     intentDigest: row.intentDigest ?? undefined,
     code: row.code ?? undefined,
@@ -28,15 +29,29 @@ export function recordedEvent(row: Execution): JournalEvent {
 
 export function settledEvent(settlement: Settlement, sequence: number): JournalEvent {
   const { id, state, code, finishedAt, resultDigest, resultBytes, notes } = settlement
+  const at = settlement.at ?? finishedAt ?? 0
   return {
     kind: state,
-    at: finishedAt,
+    at,
     execution: id,
     sequence,
     code,
     resultDigest,
     resultBytes,
     notes: notes && Object.keys(notes).length > 0 ? notes : undefined,
+  }
+}
+
+/** It passed the barrier after it had waited. */
+export function dispatchedEvent(row: Execution, sequence: number): JournalEvent {
+  return {
+    kind: 'dispatching',
+    at: row.barrierAt ?? row.arrivedAt,
+    execution: row.id,
+    sequence,
+    intentId: row.intentId ?? undefined,
+    intentDigest: row.intentDigest ?? undefined,
+    gatewayInstance: row.gatewayInstance,
   }
 }
 

@@ -7,7 +7,9 @@
 import type { IdSource, InstanceId, StreamId } from '@sallyport/protocol'
 import type { Digest, JournalEvent, JournalHead, JournalSigner } from '@sallyport/protocol/node'
 import { composePage, signOpening } from '@sallyport/protocol/node'
+import type { EndedGrant } from '../oauth/ended-grant.ts'
 import type { Store, Tx } from '../store.ts'
+import { enqueueTold, type ToldEvent } from '../webhook/told-event.ts'
 import type { JournalPage } from './journal-store.ts'
 
 /** The page of one transaction, until it is written. */
@@ -15,9 +17,21 @@ export class PageDraft {
   readonly events: JournalEvent[] = []
   /** Names the signed batch whose intents this transaction lets go. */
   batch: Digest | undefined
+  /** For the outbox of webhooks. */
+  readonly told: ToldEvent[] = []
+  /** For whoever tells their authorization servers, when this is committed. */
+  readonly ended: EndedGrant[] = []
 
   note(event: JournalEvent): void {
     this.events.push(event)
+  }
+
+  tell(event: ToldEvent): void {
+    this.told.push(event)
+  }
+
+  end(grant: EndedGrant | undefined): void {
+    if (grant) this.ended.push(grant)
   }
 }
 
@@ -55,6 +69,8 @@ export interface JournalDeps {
   readonly signer: JournalSigner
   /** Told how many events were committed. */
   readonly committed?: (events: number) => void
+  /** Told of grants that ended with what was committed. */
+  readonly ended?: (grants: readonly EndedGrant[]) => void
 }
 
 export class Journal {
@@ -72,14 +88,18 @@ export class Journal {
     options?: { readonly flush?: 'wait' | 'later' },
   ): Promise<T> {
     const appended: Appended[] = []
+    const ended: EndedGrant[] = []
     try {
       const result = await this.#deps.store.transact(async (tx) => {
         const draft = new PageDraft()
         const worked = await work(tx, draft)
+        await enqueueTold(tx, draft.told, this.#deps.ids)
         if (draft.events.length > 0) appended.push(await this.#append(tx, draft))
+        ended.splice(0, ended.length, ...draft.ended)
         return worked
       }, options)
       for (const one of appended) this.#committed(one)
+      if (ended.length > 0) this.#deps.ended?.(ended)
       return result
     } catch (thrown) {
       // The page is there or not: rather than to guess, the next one begins another stream.

@@ -1,5 +1,6 @@
 import type { SessionId } from '@sallyport/protocol'
-import type { Store } from '../store.ts'
+import type { Deps } from '../deps.ts'
+import { closeSession } from './close-sessions.ts'
 import { finishSession, type InFlight } from './finish-session.ts'
 import type { Session } from './session.ts'
 
@@ -10,16 +11,17 @@ const atOnce = 1000
  * executions is not idle. Run from time to time; `onFailure` hears of a session that could not be finished now.
  */
 export async function endOverdueSessions(
-  store: Store,
+  deps: Pick<Deps, 'store' | 'journal'>,
   inFlight: InFlight,
   now: number,
   onFailure: (id: SessionId, error: unknown) => void,
 ): Promise<SessionId[]> {
+  const { store } = deps
   const left = await store.sessions.list({ state: 'closing', limit: atOnce })
   const ended: SessionId[] = []
   for (const session of [...left, ...(await store.sessions.overdue(now))]) {
     try {
-      if (await endOverdue(store, inFlight, session, now)) ended.push(session.id)
+      if (await endOverdue(deps, inFlight, session, now)) ended.push(session.id)
     } catch (error) {
       onFailure(session.id, error)
     }
@@ -28,26 +30,27 @@ export async function endOverdueSessions(
 }
 
 async function endOverdue(
-  store: Store,
+  deps: Pick<Deps, 'store' | 'journal'>,
   inFlight: InFlight,
   session: Session,
   now: number,
 ): Promise<boolean> {
-  if (session.state !== 'closing' && !(await close(store, session, now))) return false
+  const { store } = deps
+  if (session.state !== 'closing' && !(await close(deps, session, now))) return false
   // Not waited for here: the sessions after it have their turn, and this one another.
   if ((await store.executions.unfinishedOf(session.id)).length > 0) return false
   return (await finishSession(store, inFlight, session.id))?.state === 'ended'
 }
 
 /** Looks again under the lock: a call may have come in since the list was read. */
-function close(store: Store, { id }: Session, now: number): Promise<boolean> {
-  return store.transact(async (tx) => {
+function close({ journal }: Pick<Deps, 'journal'>, { id }: Session, now: number): Promise<boolean> {
+  return journal.transact(async (tx, page) => {
     await tx.lockForChange({ sessions: [id] })
     const session = await tx.sessions.get(id)
     if (session?.state !== 'open') return false
     const expired = now >= session.expiresAt
     const recent = now < session.lastCallAt + session.idleMs
     if (!expired && (recent || (await tx.executions.unfinishedOf(id)).length > 0)) return false
-    return tx.sessions.move(id, ['open'], 'closing', { endReason: expired ? 'expired' : 'idle' })
+    return closeSession(tx, page, id, ['open'], expired ? 'expired' : 'idle')
   })
 }

@@ -28,6 +28,9 @@ export interface Session {
   readonly isolation: Isolation
   readonly label: string | null
   readonly harness: string | null
+  /** The first of the sessions that continue one another: its own id, or that of another. */
+  readonly chainId: SessionId
+  readonly continues: SessionId | null
   /** Who vouched for the sandbox and how. */
   readonly evidence: unknown
   readonly createdBy: UserId

@@ -1,8 +1,16 @@
 import { expect, test } from 'vitest'
 import {
+  type Asked,
+  announcedBy,
+  anyConnection,
+  askWrite,
+  eventsOf,
+} from '../../../../tests/authority/asked-writes.ts'
+import {
   addConnection,
   addProfile,
   code,
+  deny,
   destinations,
   discover,
   enabledConnection,
@@ -13,6 +21,7 @@ import {
   publish,
   type World,
 } from '../../../../tests/authority/world.ts'
+import { decideApproval } from '../approval/decide-approval.ts'
 import { publishCatalog } from '../catalog/publish-catalog.ts'
 import { reviewCatalog } from '../catalog/review-catalog.ts'
 import { withdrawCatalog } from '../catalog/withdraw-catalog.ts'
@@ -20,11 +29,13 @@ import { disableConnection } from '../connection/disable-connection.ts'
 import { editConnection } from '../connection/edit-connection.ts'
 import { enableConnection } from '../connection/enable-connection.ts'
 import { removeConnection } from '../connection/remove-connection.ts'
+import { disableUser } from '../user/disable-user.ts'
 import { hashToken } from '../user/secret-token.ts'
 import type { Actor } from '../user/user.ts'
 import { createSession, type NewSession } from './create-session.ts'
 import { endOverdueSessions } from './end-overdue-sessions.ts'
 import { endSession } from './end-session.ts'
+import type { Session } from './session.ts'
 
 const world = async () => newWorld()
 const idle = { settleSession: async () => {} }
@@ -105,7 +116,7 @@ test('the profile says which isolation and which harness it accepts', async () =
   )
   await expect(
     create(w, w.alice, { profile: 'boxed', isolation: 'bubblewrap' }),
-  ).rejects.toMatchObject(code('isolation_not_available'))
+  ).rejects.toMatchObject(code('bad_request', 'sandbox'))
   await expect(create(w, w.alice, { profile: 'none' })).rejects.toMatchObject(code('not_found'))
 })
 
@@ -203,6 +214,7 @@ test('a connection of the organization masks a personal one of its name', async 
   expect((await create(w, w.alice)).bindings).toHaveLength(1)
   await publish(w, w.admin, draft, listingOf('get_page'))
 
+  await deny(w)
   await enableConnection(w.deps, w.admin, draft.id)
   const { session, bindings } = await create(w, w.alice)
   expect(bindings).toEqual([])
@@ -260,7 +272,7 @@ test('the sweep ends what is too old or idle, and finishes what was left closing
   await expect(endSession(w.deps, busy, w.alice, left.id)).rejects.toThrow('not now')
   const failed: unknown[] = []
   const sweep = (now: number, inFlight = idle) =>
-    endOverdueSessions(w.store, inFlight, now, (id) => failed.push(id))
+    endOverdueSessions(w.deps, inFlight, now, (id) => failed.push(id))
 
   expect(await sweep(quiet.createdAt + 59_000)).toEqual([left.id])
   expect((await w.store.sessions.get(left.id))?.endReason).toBe('ended_by_user')
@@ -270,3 +282,110 @@ test('the sweep ends what is too old or idle, and finishes what was left closing
   expect((await w.store.sessions.get(quiet.id))?.endReason).toBe('idle')
   expect((await w.store.sessions.get(old.id))?.endReason).toBe('expired')
 })
+
+/** In a session of alice: pending, approved, dispatching; and one that waits in another session. */
+async function waitingIn(w: World, session: Session) {
+  const connection = await anyConnection(w, w.admin)
+  const ask = (given: Partial<Asked['execution']> = {}, of: Session = session) =>
+    askWrite(w, w.alice, connection, { session: of, execution: given })
+  const approved = await ask({ caller: 'held_back', isModern: true })
+  await decideApproval(w.deps, w.alice, approved.approval.id, { decision: 'approve' })
+  return {
+    pending: await ask(),
+    approved,
+    sent: await ask({ state: 'dispatching' }),
+    elsewhere: await ask({}, (await create(w, w.alice)).session),
+  }
+}
+
+async function expectRefused(w: World, asked: Awaited<ReturnType<typeof waitingIn>>) {
+  for (const { approval, execution } of [asked.pending, asked.approved]) {
+    const row = await w.store.executions.get(execution.id)
+    expect(row).toMatchObject({ state: 'refused', code: 'session_not_open', caller: null })
+    expect(await w.store.approvals.get(approval.id)).toMatchObject({
+      state: 'cancelled',
+      closedAt: row?.finishedAt,
+    })
+    expect((await eventsOf(w, execution.id)).at(-1)).toMatchObject({
+      kind: 'refused',
+      code: 'session_not_open',
+    })
+  }
+  const { sent, elsewhere } = asked
+  for (const { approval, execution } of [sent, elsewhere]) {
+    expect(await w.store.executions.get(execution.id)).toEqual(execution)
+    expect(await w.store.approvals.get(approval.id)).toEqual(approval)
+  }
+}
+
+test('ending a session refuses at once what waits for a person, and leaves what was sent', async () => {
+  const w = await world()
+  await addProfile(w, 'p')
+  const { session } = await create(w, w.alice)
+  const asked = await waitingIn(w, session)
+  const announced = await announcedBy(w, async () => {
+    const ended = await endSession(w.deps, idle, w.alice, session.id)
+    expect(ended.state).toBe('closing')
+  })
+  expect(new Set(announced)).toEqual(new Set([asked.pending, asked.approved].map(executionId)))
+  await expectRefused(w, asked)
+})
+
+test('a session that is too old takes with it what waits; one that waits is not idle', async () => {
+  const w = await world()
+  await addProfile(w, 'p', { maxAgeSeconds: 3600, idleSeconds: 60 })
+  const { session } = await create(w, w.alice)
+  const asked = await waitingIn(w, session)
+  await endSession(w.deps, idle, w.alice, asked.elsewhere.session.id)
+  const sweep = (now: number) => endOverdueSessions(w.deps, idle, now, () => expect.fail())
+  await sweep(session.createdAt + 120_000)
+  expect((await w.store.sessions.get(session.id))?.state).toBe('open')
+  expect((await w.store.approvals.get(asked.pending.approval.id))?.state).toBe('pending')
+  await sweep(session.createdAt + 3_600_000)
+  expect((await w.store.sessions.get(session.id))?.state).toBe('closing')
+  const row = await w.store.executions.get(asked.pending.execution.id)
+  expect(row).toMatchObject({ state: 'refused', code: 'session_not_open' })
+  expect((await w.store.approvals.get(asked.approved.approval.id))?.state).toBe('cancelled')
+})
+
+test('with a person go the calls that wait, in every session of theirs', async () => {
+  const w = await world()
+  await addProfile(w, 'p')
+  const { session } = await create(w, w.alice)
+  const asked = await waitingIn(w, session)
+  const bobs = await askWrite(w, w.bob, await anyConnection(w, w.admin))
+  await disableUser(w.deps, idle, w.admin, 'alice')
+  for (const { approval } of [asked.pending, asked.approved, asked.elsewhere])
+    expect((await w.store.approvals.get(approval.id))?.state).toBe('cancelled')
+  expect((await w.store.executions.get(asked.sent.execution.id))?.state).toBe('dispatching')
+  expect((await w.store.approvals.get(bobs.approval.id))?.state).toBe('pending')
+})
+
+test('a session continues one that has ended, of the same owner and profile, and is one with it', async () => {
+  const w = await world()
+  await addProfile(w, 'p')
+  await addProfile(w, 'q')
+  const { session: first } = await create(w, w.alice)
+  const continues = first.id
+  expect(first).toMatchObject({ chainId: first.id, continues: null })
+  await expect(create(w, w.alice, { continues })).rejects.toMatchObject(
+    code('session_not_ended', 'continues'),
+  )
+  await endSession(w.deps, idle, w.alice, first.id)
+  const { session: second } = await create(w, w.alice, { continues })
+  expect(second).toMatchObject({ chainId: first.id, continues: first.id })
+  await endSession(w.deps, idle, w.alice, second.id)
+  const { session: third } = await create(w, w.alice, { continues: second.id })
+  expect(third).toMatchObject({ chainId: first.id, continues: second.id })
+  for (const [actor, profile] of [
+    [w.bob, 'p'],
+    [w.alice, 'q'],
+  ] as const)
+    await expect(create(w, actor, { continues, profile })).rejects.toMatchObject(
+      code('not_found', 'continues'),
+    )
+})
+
+function executionId({ execution }: Asked) {
+  return execution.id
+}

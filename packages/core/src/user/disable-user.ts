@@ -10,12 +10,12 @@ import type { Actor, User } from './user.ts'
  * remains. When it resolves nothing of that person passes any more.
  */
 export async function disableUser(
-  { store }: Deps,
+  { store, journal }: Pick<Deps, 'store' | 'journal'>,
   inFlight: InFlight,
   actor: Actor,
   name: string,
 ): Promise<User> {
-  const { user, closing } = await store.transact(async (tx) => {
+  const { user, closing } = await journal.transact(async (tx, page) => {
     const { userId } = await confirmAdmin(tx, actor)
     const user = await tx.users.byName(name)
     if (!user) throw new SallyportError('not_found', { field: 'name' })
@@ -23,7 +23,7 @@ export async function disableUser(
     const now = await tx.now()
     const disabled = await tx.users.disable(user.id, now)
     await tx.users.revokeTokensOf(user.id, now)
-    const closing = await closeSessions(tx, user.id, 'user_disabled')
+    const closing = await closeSessions(tx, page, user.id, 'user_disabled')
     return { user: disabled ? { ...user, disabledAt: now } : user, closing }
   })
   // Closed is closed: what could not be finished now stays `closing`, and the sweep finishes it.

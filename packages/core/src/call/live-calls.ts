@@ -1,0 +1,83 @@
+/** Calls in flight and those of the last minute, by session and call id: the same id is the same call. */
+import type { ExecutionId, SessionId } from '@sallyport/protocol'
+import type { CallOutcome } from './ports.ts'
+import { RecentOutcomes } from './recent-outcomes.ts'
+
+export interface LiveCall {
+  /** Which tool with which arguments: the same call id for anything else is another call. */
+  readonly digest: string
+  /** Undefined once it was answered. */
+  readonly id?: ExecutionId
+  /** Aborted when whoever made it has gone. */
+  readonly left?: AbortSignal | undefined
+  readonly outcome: Promise<CallOutcome>
+}
+
+export class LiveCalls {
+  readonly #live = new Map<string, LiveCall>()
+  readonly #ofSession = new Map<SessionId, Set<Promise<CallOutcome>>>()
+  readonly #recent: RecentOutcomes
+
+  constructor(now: () => number) {
+    this.#recent = new RecentOutcomes(now)
+  }
+
+  get size(): number {
+    return this.#live.size
+  }
+
+  find(session: SessionId, callId: string): LiveCall | undefined {
+    const key = `${session} ${callId}`
+    return this.#live.get(key) ?? this.#recent.get(key)
+  }
+
+  keep(session: SessionId, callId: string, live: LiveCall): void {
+    const key = `${session} ${callId}`
+    this.#live.set(key, live)
+    const ofSession = this.#ofSession.get(session) ?? new Set()
+    this.#ofSession.set(session, ofSession.add(live.outcome))
+    void live.outcome.then((outcome) => {
+      if (this.#live.get(key) === live) this.#live.delete(key)
+      ofSession.delete(live.outcome)
+      if (ofSession.size === 0) this.#ofSession.delete(session)
+      // What was told about another execution of this call id is not its outcome.
+      if (outcome.executionId === live.id && isLasting(outcome))
+        this.#recent.keep(key, live.digest, outcome)
+    })
+  }
+
+  /** Resolves when the last of them is answered, or after `ms`. */
+  async settled(ms: number, session?: SessionId): Promise<void> {
+    const open =
+      session === undefined
+        ? [...this.#live.values()].map(({ outcome }) => outcome)
+        : [...(this.#ofSession.get(session) ?? [])]
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise((resolve) => {
+      timer = setTimeout(resolve, ms)
+    })
+    await Promise.race([Promise.allSettled(open), late])
+    clearTimeout(timer)
+  }
+}
+
+/** Not so for who is to come again, and for what a person may resolve meanwhile. */
+function isLasting(outcome: CallOutcome): boolean {
+  return (
+    outcome.kind === 'result' || (outcome.kind === 'failure' && outcome.code !== 'outcome_unknown')
+  )
+}
+
+/** Whether whoever made it goes before it is answered. */
+export function leavesBefore(
+  outcome: Promise<CallOutcome>,
+  left: AbortSignal | undefined,
+): Promise<boolean> {
+  if (!left) return Promise.resolve(false)
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const leaves = (): void => resolve(true)
+  if (left.aborted) leaves()
+  left.addEventListener('abort', leaves, { once: true })
+  void outcome.then(() => resolve(false))
+  return promise.finally(() => left.removeEventListener('abort', leaves))
+}
