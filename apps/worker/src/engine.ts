@@ -1,16 +1,23 @@
 /** Everything that opens seals and reaches upstreams. Loaded when the first order needs it: a worker that waits is small. */
-import type { ObservedHead, VaultKey } from '@sallyport/protocol/node'
+import type { ObservedHead } from '@sallyport/protocol/node'
 import type { Clock } from './clock.ts'
-import { Dialer, type OwnListeners } from './dialer/dialer.ts'
+import { Dialer } from './dialer/dialer.ts'
+import type { EgressPolicy } from './dialer/egress-policy.ts'
+import type { EgressProxy } from './dialer/egress-proxy.ts'
+import type { OwnListeners } from './dialer/judge.ts'
 import type { Outcome } from './orders/outcome.ts'
 import { type Performance, Performer } from './orders/perform.ts'
+import { LateAnswers } from './upstream/late-answers.ts'
 import { Upstreams } from './upstream/upstreams.ts'
+import type { KeyRing } from './vault/key-ring.ts'
 import { Vault } from './vault/vault.ts'
 
 export interface EngineOptions {
-  readonly vaultKeys: readonly VaultKey[]
+  readonly ring: KeyRing
   readonly localAllowed: boolean
   readonly authorities: readonly string[] | undefined
+  readonly policy?: EgressPolicy | undefined
+  readonly proxy?: EgressProxy | undefined
   readonly ownListeners: OwnListeners
   readonly clock: Clock
   readonly observed: (head: ObservedHead) => void
@@ -19,20 +26,27 @@ export interface EngineOptions {
 export class Engine {
   readonly #vault: Vault
   readonly #upstreams: Upstreams
+  readonly #lateAnswers: LateAnswers
   readonly #performer: Performer
 
   constructor(options: EngineOptions) {
-    const { vaultKeys, localAllowed, authorities, ownListeners, clock, observed } = options
-    const vault = new Vault({ keys: vaultKeys, localAllowed, monotonic: clock.monotonic })
-    const dialer = new Dialer({
-      localAllowed,
-      ownListeners,
-      clock,
-      ...(authorities ? { authorities } : {}),
-    })
+    const { ring, localAllowed, authorities, policy, proxy } = options
+    const { ownListeners, clock, observed } = options
+    const vault = new Vault({ ring, localAllowed, monotonic: clock.monotonic })
+    const dialer = new Dialer({ localAllowed, authorities, policy, proxy, ownListeners, clock })
+    // What was opened with one key is not kept beyond it.
+    ring.onChange(() => vault.clear())
     this.#vault = vault
     this.#upstreams = new Upstreams({ vault, dialer, clock, observed })
-    this.#performer = new Performer({ vault, upstreams: this.#upstreams, clock })
+    this.#lateAnswers = new LateAnswers(clock)
+    this.#performer = new Performer({
+      ring,
+      vault,
+      upstreams: this.#upstreams,
+      lateAnswers: this.#lateAnswers,
+      dialer,
+      clock,
+    })
   }
 
   perform(performance: Performance): Promise<Outcome> {
@@ -52,6 +66,7 @@ export class Engine {
 
   /** Resolves when the session of every upstream has ended. */
   close(): Promise<void> {
+    this.#lateAnswers.close()
     return this.#upstreams.close()
   }
 }

@@ -1,16 +1,19 @@
 /**
  * The worker process. It holds the key that opens credentials and nothing that lasts: no database, no policy. It is
  * started with an empty environment and arguments that are not secret, and outlives the gateway that started it.
- *
- * Core dumps: whoever starts it limits them (RLIMIT_CORE); a process cannot do that for itself in Node.
  */
 import './runtime.ts'
 import { readFileSync } from 'node:fs'
-import { toSallyportError } from '@sallyport/protocol'
+import { SallyportError, toSallyportError } from '@sallyport/protocol'
 import { systemClock } from './clock.ts'
+import { keepMemoryOutOfDumps } from './core-dumps.ts'
+import type { EgressPolicy, EgressRules } from './dialer/egress-policy.ts'
+import { checkAuthorities } from './dialer/trust.ts'
+import { becomeUser } from './isolation/become-user.ts'
 import { jsonLines } from './log.ts'
 import { parseOptions, type WorkerOptions } from './options.ts'
-import { loadVaultKeys } from './vault/vault-key.ts'
+import { KeyRing } from './vault/key-ring.ts'
+import { keySourceAt } from './vault/key-source-at.ts'
 import { Worker } from './worker.ts'
 
 const log = jsonLines(process.stderr, systemClock.now)
@@ -20,12 +23,14 @@ process.stdout.on('error', () => {})
 process.on('SIGUSR1', () => {})
 
 process.on('uncaughtException', crash)
+keepMemoryOutOfDumps()
 
 try {
   await run(parseOptions(process.argv.slice(2)))
 } catch (thrown) {
   const { code, cause } = toSallyportError(thrown)
   log.write('not_started', { code, because: String(cause ?? thrown) })
+  process.stdout.write(`${JSON.stringify({ event: 'not_started', code })}\n`)
   process.exit(1)
 }
 
@@ -39,16 +44,20 @@ async function run(options: WorkerOptions): Promise<void> {
     log.write('stopped')
     process.exit(0)
   }
+  if (options.runAs) becomeUser(options.runAs)
+  const source = keySourceAt(options.vaultKey, systemClock.now)
+  const ring = await KeyRing.open({ source, monotonic: systemClock.monotonic })
   const worker = new Worker({
     place: options.place,
+    groupSocket: options.groupSocket,
     certificatePem: readFileSync(options.cert, 'utf8'),
     privateKeyPem: readFileSync(options.key, 'utf8'),
     authorityPem: readFileSync(options.ca, 'utf8'),
-    vaultKeys: loadVaultKeys(options.vaultFd),
+    ring,
     allowLocalUpstreams: options.allowLocalUpstreams,
-    upstreamAuthorities: options.upstreamCa
-      ? [readFileSync(options.upstreamCa, 'utf8')]
-      : undefined,
+    upstreamAuthorities: readAuthorities(options.upstreamCa),
+    egressPolicy: await readRules(options.egressRules),
+    egressProxy: options.egressProxy,
     reconnectWindowMs: options.reconnectWindowMs,
     build: options.build,
     log,
@@ -57,8 +66,30 @@ async function run(options: WorkerOptions): Promise<void> {
   process.on('SIGTERM', () => void stop('SIGTERM'))
   process.on('SIGINT', () => void stop('SIGINT'))
   const socket = await worker.start()
-  process.stdout.write(`${JSON.stringify({ event: 'listening', pid: process.pid, socket })}\n`)
-  log.write('listening', { instance: worker.instance, pid: process.pid, build: options.build })
+  const { instance } = worker
+  process.stdout.write(
+    `${JSON.stringify({ event: 'listening', pid: process.pid, instance, socket })}\n`,
+  )
+  log.write('listening', { instance, pid: process.pid, build: options.build })
+}
+
+/** What the operator wrote and nobody understands is told now, not when the first upstream is refused. */
+async function readRules(rules: EgressRules | undefined): Promise<EgressPolicy | undefined> {
+  if (rules === undefined) return undefined
+  const { EgressPolicy } = await import('./dialer/egress-policy.ts')
+  try {
+    return new EgressPolicy(rules)
+  } catch (cause) {
+    throw new SallyportError('usage', { cause })
+  }
+}
+
+/** A file that holds none is told now, not when the first upstream is not believed. */
+function readAuthorities(path: string | undefined): readonly string[] | undefined {
+  if (path === undefined) return undefined
+  const pem = readFileSync(path, 'utf8')
+  checkAuthorities(pem)
+  return [pem]
 }
 
 /** Without the message, which may be of anything; the frames say where. */

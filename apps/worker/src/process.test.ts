@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  closeSync,
   existsSync,
   mkdtempSync,
   openSync,
@@ -12,10 +13,12 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startUpstream, type Upstream } from '../../../tests/upstreams/scripted-upstream.ts'
 import { ScriptedGateway, sealForTest } from './testing/scripted-gateway.ts'
 import { authority, identity } from './testing/worker-under-test.ts'
+import { makeKey, readKeyText, writeKeyText } from './vault/key-text.ts'
 
 const main = join(import.meta.dirname, 'main.ts')
 const token = 'SENTINEL-token-0123456789'
@@ -50,17 +53,32 @@ interface Started {
   readonly exited: Promise<number | null>
 }
 
-function start(
-  options: { readonly node?: readonly string[]; readonly more?: readonly string[] } = {},
-): Started {
+interface StartOptions {
+  readonly node?: readonly string[]
+  readonly more?: readonly string[]
+  /** In the place of the file. */
+  readonly vault?: readonly string[]
+  /** Of a file, as number 3. */
+  readonly descriptor?: number
+  /** Said through a pipe, as number 3. */
+  readonly said?: string
+  readonly socket?: string
+}
+
+const stateOf = ({ raw }: { readonly raw: Buffer }): unknown => JSON.parse(raw.toString())
+const vaultFile = () => join(folder, 'vault.key')
+
+function start(options: StartOptions = {}): Started {
+  const { node = [], more = [], vault = ['--vault-key-file', vaultFile()] } = options
   const file = (name: string) => join(folder, name)
-  const args = ['--socket', socket(), '--cert', file('worker.pem'), '--key', file('worker.key')]
-  const vault = openSync(file('vault.key'), 'a+', 0o600)
-  const child = spawn(
-    process.execPath,
-    [...(options.node ?? []), main, ...args, '--ca', file('ca.pem'), ...(options.more ?? [])],
-    { env: {}, stdio: ['ignore', 'pipe', 'pipe', vault] },
-  )
+  const place = ['--socket', options.socket ?? socket()]
+  const args = [...place, '--cert', file('worker.pem'), '--key', file('worker.key'), ...vault]
+  const child = spawn(process.execPath, [...node, main, ...args, '--ca', file('ca.pem'), ...more], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'pipe', options.said ? 'pipe' : (options.descriptor ?? 'ignore')],
+  })
+  const pipe = options.said === undefined ? undefined : (child.stdio[3] as Writable)
+  pipe?.end(options.said)
   children.push(child)
   const said = { stdout: '', stderr: '' }
   child.stdout?.on('data', (chunk) => {
@@ -83,9 +101,9 @@ async function listening(started: Started): Promise<void> {
   ])
 }
 
-const connect = () =>
+const connect = (path = socket()) =>
   ScriptedGateway.connect({
-    address: { path: socket() },
+    address: { path },
     identity: identity('gateway'),
     authorityPem: authority.certificatePem,
   })
@@ -96,6 +114,7 @@ test('says one line when it listens, on a socket only its user may open', async 
   expect(JSON.parse(started.said.stdout)).toEqual({
     event: 'listening',
     pid: started.child.pid,
+    instance: expect.stringMatching(/^ins_/),
     socket: socket(),
   })
   expect(statSync(socket()).mode & 0o777).toBe(0o600)
@@ -115,12 +134,13 @@ test('its vault key is made once, and its environment and arguments hold no secr
   const connection = sealForTest({ url: upstream.url, token, key })
   expect((await gateway.order({ connection })).head.verdict).toBe('result')
   expect(gateway.hello.build).toBe('b1')
-  const file = readFileSync(join(folder, 'vault.key'), 'utf8')
-  expect(file).toMatch(/^-----BEGIN PRIVATE KEY-----/)
+  const file = readFileSync(vaultFile(), 'utf8')
+  expect(file).toMatch(/\n-----BEGIN PRIVATE KEY-----/)
+  expect(statSync(vaultFile()).mode & 0o777).toBe(0o600)
   for (const name of ['environ', 'cmdline']) {
     const text = readFileSync(`/proc/${first.child.pid}/${name}`, 'latin1')
     expect(text).not.toContain('SENTINEL')
-    expect(text).not.toContain(file.split('\n')[1])
+    expect(text).not.toContain(file.split('\n')[2])
   }
   expect(readFileSync(`/proc/${first.child.pid}/environ`, 'latin1')).not.toContain('PATH=')
   first.child.kill('SIGTERM')
@@ -132,6 +152,72 @@ test('its vault key is made once, and its environment and arguments hold no secr
   expect(again.hello.instance).not.toBe(gateway.hello.instance)
   expect(first.said.stderr + second.said.stderr).not.toContain('SENTINEL')
   again.cut()
+})
+
+test('its key comes by a descriptor, or by what a program prints, and is not made there', async () => {
+  const made = makeKey(1)
+  writeFileSync(vaultFile(), writeKeyText(made), { mode: 0o600 })
+  const descriptor = openSync(vaultFile(), 'r')
+  const inherited = start({ vault: ['--vault-key-fd', '3'], descriptor })
+  await listening(inherited)
+  const gateway = await connect()
+  expect(gateway.hello).toMatchObject({
+    vault: { kid: made.kid },
+    keys: { source: 'descriptor', keys: [{ kid: made.kid, madeAt: 1 }] },
+    coreDumps: existsSync('/proc/self/coredump_filter') ? 'off' : 'unknown',
+  })
+  gateway.cut()
+  inherited.child.kill('SIGTERM')
+  await inherited.exited
+  const command = `/bin/cat ${vaultFile()}`
+  await listening(start({ vault: ['--vault-key-command', command] }))
+  const other = await connect()
+  expect(other.hello.keys).toMatchObject({ source: 'command', keys: [{ kid: made.kid }] })
+  other.cut()
+  closeSync(descriptor)
+})
+
+test('its key comes through a pipe, which is read once and to its end', async () => {
+  const made = makeKey(1)
+  const started = start({ vault: ['--vault-key-fd', '3'], said: writeKeyText(made) })
+  await listening(started)
+  const gateway = await connect()
+  expect(gateway.hello.keys?.keys).toMatchObject([{ kid: made.kid }])
+  expect(stateOf(await gateway.tend('keys'))).toMatchObject({ keys: [{ kid: made.kid }] })
+  expect((await gateway.tend('rotate')).head).toMatchObject({ code: 'vault_key_fixed' })
+  gateway.cut()
+})
+
+test.each([
+  ['an empty descriptor', ['--vault-key-fd', '3'], 'vault_key_unusable', 'no key in descriptor'],
+  ['a program that fails', ['--vault-key-command', '/bin/false'], 'vault_key_unusable', 'with 1'],
+  ['a program without its path', ['--vault-key-command', 'cat x'], 'internal', 'whole path'],
+  ['two keys', ['--vault-key-fd', '3', '--vault-key-file', 'x'], 'internal', 'one of'],
+  ['no key', [], 'internal', 'one of'],
+] as const)('with %s it does not start, and says why', async (_what, vault, code, because) => {
+  writeFileSync(vaultFile(), '')
+  const descriptor = openSync(vaultFile(), 'r+')
+  const { exited, said } = start({ vault, descriptor })
+  expect(await exited).toBe(1)
+  expect(JSON.parse(said.stdout)).toEqual({ event: 'not_started', code })
+  expect(said.stderr).toContain(because)
+  expect(readFileSync(vaultFile(), 'utf8')).toBe('')
+  closeSync(descriptor)
+})
+
+test('workers that start together on one empty key file seal to one key, and it is there', async () => {
+  writeFileSync(vaultFile(), '', { mode: 0o600 })
+  const sockets = [1, 2, 3, 4].map((n) => join(folder, `${n}.sock`))
+  const started = sockets.map((path) => start({ socket: path }))
+  await Promise.all(started.map(listening))
+  const kids = new Set<string | undefined>()
+  for (const path of sockets) {
+    const gateway = await connect(path)
+    kids.add(gateway.hello.vault?.kid)
+    gateway.cut()
+  }
+  expect(kids.size).toBe(1)
+  expect(readKeyText(readFileSync(vaultFile(), 'utf8')).keys[0]?.kid).toBe([...kids][0])
 })
 
 test('without permission it calls no server of this machine', async () => {

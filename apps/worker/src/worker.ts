@@ -10,31 +10,39 @@ import {
   type Frame,
   type Hello,
   type IntentsHead,
+  isHeadOf,
   type RecoverHead,
   type ReleaseHead,
+  readProcessWalls,
   type SettledHead,
-  type VaultKey,
   wireVersion,
 } from '@sallyport/protocol/node'
 import { systemClock } from './clock.ts'
+import { coreDumps } from './core-dumps.ts'
+import type { EgressPolicy } from './dialer/egress-policy.ts'
+import type { EgressProxy } from './dialer/egress-proxy.ts'
 import type { Engine } from './engine.ts'
 import type { GatewayLink, LinkEvents } from './link/gateway-link.ts'
 import { Listener } from './link/listener.ts'
 import type { Log } from './log.ts'
 import type { Place } from './options.ts'
 import { OrderBook } from './orders/order-book.ts'
+import type { KeyRing } from './vault/key-ring.ts'
 
 export interface WorkerParts {
   readonly place: Place
+  readonly groupSocket?: boolean | undefined
   readonly certificatePem: string
   readonly privateKeyPem: string
   /** Of both ends of the link. */
   readonly authorityPem: string
-  /** Newest first. */
-  readonly vaultKeys: readonly VaultKey[]
+  readonly ring: KeyRing
   readonly allowLocalUpstreams: boolean
   /** Further authorities that upstreams may be certified by, PEM. */
   readonly upstreamAuthorities?: readonly string[] | undefined
+  /** What the operator says about where this may go. */
+  readonly egressPolicy?: EgressPolicy | undefined
+  readonly egressProxy?: EgressProxy | undefined
   readonly reconnectWindowMs: number
   readonly build: string
   readonly log: Log
@@ -58,6 +66,7 @@ export class Worker implements LinkEvents {
   readonly #ownListeners = new Map<string, NonNullable<Hello['ownListeners']>>()
   readonly #sweeping: NodeJS.Timeout
   #cancelWindow: () => void = () => {}
+  #isStopping = false
   #loading: Promise<Engine> | undefined
 
   constructor(parts: WorkerParts) {
@@ -75,6 +84,7 @@ export class Worker implements LinkEvents {
       now: clock.now,
       events: this,
     })
+    parts.ring.onChange(() => this.#listener.broadcast('vault', parts.ring.state))
     this.#sweeping = setInterval(() => this.#sweep(), sweepMs)
   }
 
@@ -87,6 +97,7 @@ export class Worker implements LinkEvents {
 
   /** Finishes what is in flight, within a bound, ends the sessions of upstreams, and closes the links. */
   async stop(): Promise<void> {
+    this.#isStopping = true
     this.#cancelWindow()
     await this.#atMost(endMs, this.#orders.stop())
     if (this.#loading) await this.#atMost(goodbyeMs, (await this.#loading).close())
@@ -111,13 +122,9 @@ export class Worker implements LinkEvents {
   }
 
   frame(link: GatewayLink, frame: Frame): boolean {
-    try {
-      return this.#take(link, frame)
-    } catch (thrown) {
-      // A head that is not what its kind says.
-      this.#parts.log.write('frame_refused', { kind: frame.kind, because: (thrown as Error).name })
-      return false
-    }
+    const isTaken = isHeadOf(frame.kind, frame.head) && this.#take(link, frame)
+    if (!isTaken) this.#parts.log.write('frame_refused', { kind: frame.kind })
+    return isTaken
   }
 
   #take(link: GatewayLink, { kind, head, raw }: Frame): boolean {
@@ -159,11 +166,14 @@ export class Worker implements LinkEvents {
 
   async #load(): Promise<Engine> {
     const { Engine } = await import('./engine.ts')
-    const { vaultKeys, allowLocalUpstreams, upstreamAuthorities } = this.#parts
+    const { ring, allowLocalUpstreams, upstreamAuthorities } = this.#parts
+    const { egressPolicy, egressProxy } = this.#parts
     return new Engine({
-      vaultKeys,
+      ring,
       localAllowed: allowLocalUpstreams,
       authorities: upstreamAuthorities,
+      policy: egressPolicy,
+      proxy: egressProxy,
       ownListeners: this.#ownListeners,
       clock: this.#clock,
       observed: (head) => this.#listener.broadcast('observed', head),
@@ -171,7 +181,7 @@ export class Worker implements LinkEvents {
   }
 
   #hello(): Hello {
-    const [newest] = this.#parts.vaultKeys
+    const { newest, state } = this.#parts.ring
     return {
       wire: wireVersion,
       release,
@@ -181,17 +191,22 @@ export class Worker implements LinkEvents {
       now: this.#clock.now(),
       pid: process.pid,
       memorySince: this.#orders.memorySince,
-      ...(newest ? { vault: { kid: newest.kid, jwk: newest.jwk } } : {}),
+      vault: { kid: newest.kid, jwk: newest.jwk },
+      keys: state,
+      coreDumps: coreDumps(),
+      walls: readProcessWalls(),
     }
   }
 
   #sweep(): void {
     this.#orders.sweep()
+    this.#parts.ring.sweep()
     void this.#loading?.then((engine) => engine.sweep())
   }
 
   #openWindow(): void {
     this.#cancelWindow()
+    if (this.#isStopping) return
     const { reconnectWindowMs, abandoned } = this.#parts
     this.#cancelWindow = this.#clock.after(reconnectWindowMs, abandoned)
   }

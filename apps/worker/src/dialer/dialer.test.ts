@@ -12,6 +12,7 @@ const servers: Server[] = []
 const sockets = new Set<Socket>()
 afterEach(async () => {
   for (const socket of sockets) socket.destroy()
+  sockets.clear()
   for (const server of servers.splice(0)) {
     server.close()
     await once(server, 'close')
@@ -282,4 +283,63 @@ test('a proxy in the environment is not known', async () => {
   } finally {
     delete process.env['HTTPS_PROXY']
   }
+})
+
+test('what could not be used is not left open', async () => {
+  const port = await listen(
+    createTlsServer(certificate, (socket) => socket.on('error', () => {})),
+    '127.0.0.1',
+  )
+  const isOpen = () => [...sockets].filter((socket) => !socket.destroyed).length
+  await expect(dialer().connect(https(port, 'elsewhere.test'))).rejects.toMatchObject(
+    code('upstream_tls'),
+  )
+  await expect.poll(isOpen).toBe(0)
+  const silent = await listen(
+    createServer((socket) => socket.on('error', () => {}).resume()),
+    '127.0.0.1',
+  )
+  const clock = new SteppedClock()
+  const connecting = dialer({ clock }).connect(https(silent))
+  connecting.catch(() => {})
+  await expect.poll(isOpen).toBe(1)
+  clock.step(5_000)
+  await expect(connecting).rejects.toMatchObject(code('upstream_timeout'))
+  await expect.poll(isOpen).toBe(0)
+  const socket = await dialer().connect(https(port))
+  expect(isOpen()).toBe(1)
+  socket.destroy()
+  await expect.poll(isOpen).toBe(0)
+})
+
+test('all addresses of a name have ten seconds together', async () => {
+  const port = await listen(createServer(), '127.0.0.1')
+  const clock = new SteppedClock()
+  const resolve = async () => ['127.0.0.1', '127.0.0.1', '127.0.0.1', '127.0.0.1']
+  const connecting = dialer({ clock, resolve }).connect(https(port))
+  connecting.catch(() => {})
+  for (let tried = 1; tried <= 2; tried++) {
+    await expect.poll(() => sockets.size).toBeGreaterThanOrEqual(tried)
+    await expect.poll(() => clock.waiting).toBe(1)
+    clock.step(5_000)
+  }
+  await expect(connecting).rejects.toMatchObject(code('upstream_timeout'))
+})
+
+test('there are so many connections at once, and one that ends makes room', async () => {
+  const port = await listen(
+    createTlsServer(certificate, (socket) => socket.on('error', () => {})),
+    '127.0.0.1',
+  )
+  const bounded = dialer({ mostSockets: 2 })
+  const first = await bounded.connect(https(port))
+  const second = await bounded.connect(https(port))
+  await expect(bounded.connect(https(port))).rejects.toMatchObject(code('worker_busy'))
+  first.destroy()
+  await once(first, 'close')
+  await expect(bounded.connect(https(port, 'elsewhere.test'))).rejects.toMatchObject(
+    code('upstream_tls'),
+  )
+  const third = await bounded.connect(https(port))
+  for (const socket of [second, third]) socket.destroy()
 })

@@ -1,69 +1,86 @@
 /**
- * Opens connections to upstreams, and to nothing else: one resolution, every address of it judged, and the judged
- * address dialled, so that a name cannot point elsewhere in between. Proxies of the environment are not known here.
+ * Opens connections to what is outside, and nothing else does: one resolution, every address of it judged, and the
+ * judged address dialled, so that a name cannot point elsewhere in between.
  */
-import { lookup } from 'node:dns/promises'
-import { isIP, connect as netConnect, type Socket } from 'node:net'
-import {
-  createSecureContext,
-  getCACertificates,
-  type SecureContext,
-  connect as tlsConnect,
-} from 'node:tls'
-import { type Origin, SallyportError } from '@sallyport/protocol'
+import { isIP, type Socket } from 'node:net'
+import { SallyportError } from '@sallyport/protocol'
 import type { Clock } from '../clock.ts'
-import { isLoopbackAddress, isPublicAddress, isSameAddress } from './address.ts'
+import type { Destination } from './destination.ts'
+import { EgressPolicy } from './egress-policy.ts'
+import type { EgressProxy } from './egress-proxy.ts'
+import { establish, type Way } from './establish.ts'
 import { failureCode } from './failure-code.ts'
-
-/** Every address of a name. Rejects when there is none. */
-export type Resolve = (host: string) => Promise<readonly string[]>
+import { Judge, type OwnListeners } from './judge.ts'
+import { NameResolver } from './name-resolver.ts'
+import { Questions, type Resolve } from './questions.ts'
+import { Trust } from './trust.ts'
 
 export interface DialerOptions {
   readonly localAllowed: boolean
   /** Authorities beside the ones Node trusts, PEM. */
-  readonly authorities?: readonly string[]
+  readonly authorities?: readonly string[] | undefined
+  readonly policy?: EgressPolicy | undefined
+  readonly proxy?: EgressProxy | undefined
   readonly resolve?: Resolve
   readonly ownListeners: OwnListeners
   readonly clock: Clock
+  /** Of everything that goes out at once; each upstream has a smaller bound of its own. */
+  readonly mostSockets?: number
 }
 
-/** By gateway: where it listens itself. */
-export type OwnListeners = ReadonlyMap<
-  string,
-  readonly { readonly host: string; readonly port: number }[]
->
+type Route = Pick<Way, 'address' | 'port' | 'tunnel'>
 
 const resolveMs = 5_000
+/** Where a proxy resolves, a name need not be known here, and servers that never answer are part of every day. */
+const resolveBehindProxyMs = 2_000
+/** One address, until TLS stands; and all of them together. */
 const connectMs = 5_000
+const totalConnectMs = 10_000
 /** A name with more addresses does not get more patience. */
 const attempts = 3
 
 export class Dialer {
   readonly #options: DialerOptions
-  readonly #secureContext: SecureContext
-  /** By name, while they are on their way. */
-  readonly #questions = new Map<string, Promise<readonly string[]>>()
+  readonly #judge: Judge
+  readonly #trust: Trust
+  readonly #questions: Questions
+  #sockets = 0
 
+  /** Throws `bad_certificate` for authorities that cannot be read. */
   constructor(options: DialerOptions) {
+    const { clock, localAllowed, ownListeners } = options
+    const names = new NameResolver({ clock })
     this.#options = options
-    this.#secureContext = createSecureContext({
-      minVersion: 'TLSv1.2',
-      ...(options.authorities
-        ? { ca: [...getCACertificates('default'), ...options.authorities] }
-        : {}),
+    this.#judge = new Judge({
+      localAllowed,
+      ownListeners,
+      policy: options.policy ?? new EgressPolicy(),
     })
+    this.#trust = new Trust(options.authorities)
+    this.#questions = new Questions(options.resolve ?? names.resolve.bind(names), clock)
   }
 
-  /** Rejects with an `upstream_*` code; then nothing was sent but a handshake. */
-  async connect(origin: Origin): Promise<Socket> {
-    const host = origin.host.replace(/^\[|\]$/g, '')
-    const addresses = await this.#resolve(host)
-    const judged = addresses.every((address) => this.#isAllowed(origin, address))
-    if (!judged) throw new SallyportError('upstream_blocked_address')
-    let failure = new SallyportError('upstream_dns')
-    for (const address of addresses.slice(0, attempts)) {
+  get clock(): Clock {
+    return this.#options.clock
+  }
+
+  /** May plain http toward this machine pass? */
+  get localAllowed(): boolean {
+    return this.#options.localAllowed
+  }
+
+  /** Rejects with an `upstream_*` code or `worker_busy`; then nothing was sent but a handshake. */
+  async connect(destination: Destination): Promise<Socket> {
+    const host = this.#judge.admit(destination)
+    const routes = await this.#routes(destination, host)
+    const { clock } = this.#options
+    const end = clock.monotonic() + totalConnectMs
+    let failure = new SallyportError('upstream_timeout')
+    for (const route of routes.slice(0, attempts)) {
+      const ms = Math.min(connectMs, end - clock.monotonic())
+      if (ms <= 0) break
       try {
-        return await this.#dial(origin, host, address)
+        return await this.#establish(destination, host, route, ms)
       } catch (thrown) {
         failure = new SallyportError(failureCode(thrown), { cause: thrown })
         if (failure.code === 'upstream_tls' || failure.code === 'upstream_blocked_address') break
@@ -72,102 +89,67 @@ export class Dialer {
     throw failure
   }
 
-  async #resolve(host: string): Promise<readonly string[]> {
-    if (isIP(host)) return [host]
-    if (host === 'localhost') return ['127.0.0.1', '::1']
-    return new Promise((settle, reject) => {
-      const fail = (cause: unknown) => reject(new SallyportError('upstream_dns', { cause }))
-      const cancel = this.#options.clock.after(resolveMs, () =>
-        fail(new Error('no answer in time')),
-      )
-      this.#ask(host).then(settle, fail).finally(cancel)
-    })
-  }
-
-  /**
-   * Asked once at a time: the system answers few questions at once, each until it gives up, and a name that is never
-   * answered must not take all of its patience for other names.
-   */
-  #ask(host: string): Promise<readonly string[]> {
-    const { resolve = systemResolve } = this.#options
-    let question = this.#questions.get(host)
-    if (!question) {
-      question = resolve(host).finally(() => this.#questions.delete(host))
-      this.#questions.set(host, question)
+  /** Only the far is behind a proxy: what is near is near to us, not to it. */
+  async #routes(destination: Destination, host: string): Promise<readonly Route[]> {
+    const { proxy } = this.#options
+    const { port } = destination
+    const addresses = await this.#addressesOf(host)
+    const near: string[] = []
+    const far: string[] = []
+    for (const address of addresses) {
+      const isNear = this.#judge.address(destination, host, address) === 'near'
+      if (isNear) near.push(address)
+      else far.push(address)
     }
-    return question
+    const direct = (proxy ? near : addresses).map((address) => ({ address, port }))
+    if (!proxy || (far.length === 0 && near.length > 0)) return direct
+    const isByName = proxy.resolves && !isIP(host)
+    if (isByName) this.#judge.unseen(destination, host, far.length > 0)
+    const address = await this.#addressOf(proxy)
+    const tunnels = (isByName ? [host] : far).map((target) => tunnelTo(target, port))
+    return [...direct, ...tunnels.map((tunnel) => ({ address, port: proxy.port, tunnel }))]
   }
 
-  #isAllowed({ scheme, port }: Origin, address: string): boolean {
-    if (this.#isOwnListener(address, port)) return false
-    if (isLoopbackAddress(address)) return this.#options.localAllowed
-    return scheme === 'https' && isPublicAddress(address)
+  /** None only for a name that a proxy may know. */
+  async #addressesOf(host: string): Promise<readonly string[]> {
+    if (isIP(host)) return [host]
+    if (this.#options.proxy?.resolves !== true) return await this.#questions.ask(host, resolveMs)
+    return await this.#questions.ask(host, resolveBehindProxyMs).catch(() => [])
   }
 
-  /** A listener on every address is also on each one of this machine. */
-  #isOwnListener(address: string, port: number): boolean {
-    const listeners = [...this.#options.ownListeners.values()].flat()
-    return listeners.some(
-      (one) =>
-        one.port === port && (isLoopbackAddress(address) || isSameAddress(one.host, address)),
-    )
-  }
-
-  async #dial(origin: Origin, host: string, address: string): Promise<Socket> {
-    const socket = this.#open(origin, host, address)
-    const isTls = origin.scheme === 'https'
+  /** The operator's word is enough: a proxy stands in a private network as a rule. */
+  async #addressOf({ host }: EgressProxy): Promise<string> {
+    if (isIP(host)) return host
     try {
-      await this.#established(socket, isTls)
-      if (!isSameAddress(socket.remoteAddress ?? '', address))
-        throw new SallyportError('upstream_blocked_address')
+      const [address = ''] = await this.#questions.ask(host, resolveMs)
+      return address
+    } catch (cause) {
+      throw new SallyportError('upstream_unreachable', { cause })
+    }
+  }
+
+  async #establish(
+    destination: Destination,
+    host: string,
+    route: Route,
+    ms: number,
+  ): Promise<Socket> {
+    if (this.#sockets >= (this.#options.mostSockets ?? 4_096))
+      throw new SallyportError('worker_busy')
+    const secureContext = this.#trust.contextFor(destination)
+    const name = destination.scheme === 'https' ? { name: host } : {}
+    this.#sockets++
+    try {
+      const socket = await establish({ ...route, ...name, secureContext }, this.clock, ms)
+      socket.once('close', () => this.#sockets--)
+      return socket
     } catch (thrown) {
-      socket.destroy()
+      this.#sockets--
       throw thrown
     }
-    return socket.setNoDelay(true)
-  }
-
-  #open({ scheme, port }: Origin, host: string, address: string): Socket {
-    if (scheme === 'http') return netConnect({ host: address, port })
-    return tlsConnect({
-      host: address,
-      port,
-      // An address is no server name (RFC 6066); the certificate must then hold the address itself.
-      servername: isIP(host) ? '' : host,
-      ALPNProtocols: ['http/1.1'],
-      // Said although it is the default: the environment could turn that off.
-      rejectUnauthorized: true,
-      secureContext: this.#secureContext,
-    })
-  }
-
-  #established(socket: Socket, isTls: boolean): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const fail = (cause: unknown) => {
-        cancel()
-        reject(cause)
-      }
-      const cancel = this.#options.clock.after(connectMs, () =>
-        fail(new SallyportError('upstream_timeout')),
-      )
-      let isReached = false
-      socket.once('connect', () => {
-        isReached = true
-      })
-      // Stays on after the failure: what a destroyed socket says later must not end the process.
-      socket.on('error', (cause: NodeJS.ErrnoException) => {
-        const isHandshake = isTls && isReached && cause.code !== 'ECONNRESET'
-        fail(isHandshake ? new SallyportError('upstream_tls', { cause }) : cause)
-      })
-      socket.once(isTls ? 'secureConnect' : 'connect', () => {
-        cancel()
-        resolve()
-      })
-    })
   }
 }
 
-async function systemResolve(host: string): Promise<string[]> {
-  const found = await lookup(host, { all: true, order: 'verbatim' })
-  return found.map(({ address }) => address)
+function tunnelTo(target: string, port: number): string {
+  return `${isIP(target) === 6 ? `[${target}]` : target}:${port}`
 }

@@ -4,11 +4,16 @@ import Client from 'undici/lib/dispatcher/client.js'
 import type { Clock } from '../clock.ts'
 import type { Dialer } from '../dialer/dialer.ts'
 
-/** Gets a connection for one request; `done` gives it back, once, when the request has ended. */
-export type Use = (connection: Client, done: () => void) => void
+/**
+ * Gets a connection for one request; `done` gives it back, once, when the request has ended. `aside`: it lasts longer
+ * than requests may; another takes its place, and it is not used again.
+ */
+export type Use = (connection: Client, done: () => void, aside: () => void) => void
 
 export interface ConnectionsOptions {
   readonly origin: Origin
+  /** On whose behalf, as the dialer knows it. */
+  readonly subject?: string | undefined
   readonly dialer: Pick<Dialer, 'connect'>
   readonly clock: Pick<Clock, 'monotonic'>
 }
@@ -33,6 +38,7 @@ export class Connections {
   readonly #idle: Kept[] = []
   readonly #waiting: Waiting[] = []
   readonly #open = new Set<Client>()
+  readonly #aside = new Set<Client>()
   #isClosed = false
 
   constructor(options: ConnectionsOptions) {
@@ -48,7 +54,8 @@ export class Connections {
 
   /** A connection of its own, for a stream that lasts; whoever asks destroys it. */
   single(): Client {
-    const { origin, dialer } = this.#options
+    const { origin, subject, dialer } = this.#options
+    const { scheme, host, port } = origin
     return new Client(urlOf(origin), {
       pipelining: 1,
       allowH2: false,
@@ -57,7 +64,7 @@ export class Connections {
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (_options, tell) => {
-        dialer.connect(origin).then(
+        dialer.connect({ scheme, host, port, subject }).then(
           (socket) => tell(null, socket),
           (error) => tell(error, null),
         )
@@ -68,12 +75,16 @@ export class Connections {
   /** Ends what is in flight; what waits or comes later fails, given a connection that is destroyed. */
   close(): void {
     this.#isClosed = true
-    for (const client of this.#open) void client.destroy()
+    for (const client of [...this.#open, ...this.#aside]) void client.destroy()
     for (const { maxIdleMs, use } of this.#waiting.splice(0)) this.run(maxIdleMs, use)
   }
 
   #start(kept: Kept, use: Use): void {
-    use(kept.client, () => this.#release(kept))
+    use(
+      kept.client,
+      () => this.#release(kept),
+      () => this.#setAside(kept),
+    )
   }
 
   #take(maxIdleMs: number): Kept | undefined {
@@ -93,13 +104,28 @@ export class Connections {
     return { client, idleSince: 0 }
   }
 
+  #setAside({ client }: Kept): void {
+    if (!this.#open.delete(client)) return
+    this.#aside.add(client)
+    this.#serveNext()
+  }
+
   #release(kept: Kept): void {
+    if (this.#aside.delete(kept.client)) void kept.client.destroy()
+    else this.#keep(kept)
+  }
+
+  #keep(kept: Kept): void {
     if (this.#isClosed) return
     const now = this.#options.clock.monotonic()
     kept.idleSince = now
     this.#idle.push(kept)
     const oldest = this.#idle[0]
     if (oldest && now - oldest.idleSince > forgetAfterMs) this.#forgetOldest()
+    this.#serveNext()
+  }
+
+  #serveNext(): void {
     const next = this.#waiting.shift()
     if (next) this.run(next.maxIdleMs, next.use)
   }

@@ -30,12 +30,23 @@ export interface ExchangeOptions {
   readonly clock: Clock
   /** From the first byte of the request to the last of the answer; left out: as long as it lasts. */
   readonly totalMs?: number
+  /** From the first byte of the request to the head of the answer; left out: as long as all of it may take. */
+  readonly headMs?: number
+  /** Between two parts of the body; left out: as long as all of it may take. */
+  readonly idleMs?: number
+  /** The body does not matter: an answer is taken however it is encoded. */
+  readonly anyEncoding?: boolean
+  /** Called when the total is over, instead of ending it with `upstream_timeout`. */
+  readonly overdue?: () => void
 }
 
 /** What undici's connections take; ours hand one out. */
 export interface Connection {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean
 }
+
+/** Beside the limit of their bytes, which is one of the connection. */
+const mostHeaders = 256
 
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Resolves when the answer is complete. Rejects with SallyportError. */
@@ -47,6 +58,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #stopped: SallyportError | undefined
   #done: () => void = () => {}
   #cancelTimer: () => void = () => {}
+  #cancelWait: () => void = () => {}
+  #heardAt = 0
 
   constructor(options: ExchangeOptions) {
     this.#options = options
@@ -81,24 +94,32 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#stopped) throw this.#stopped
     this.#options.listener.before?.()
     this.#controller = controller
-    const { clock, totalMs } = this.#options
-    if (totalMs !== undefined)
-      this.#cancelTimer = clock.after(totalMs, () => this.stop('upstream_timeout'))
+    const { clock, totalMs, headMs, overdue = () => this.stop('upstream_timeout') } = this.#options
+    if (totalMs !== undefined) this.#cancelTimer = clock.after(totalMs, overdue)
+    if (headMs !== undefined)
+      this.#cancelWait = clock.after(headMs, () => this.stop('upstream_timeout'))
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: ResponseHeaders,
   ): void {
     if (status < 200) return
-    const encoding = headers['content-encoding'] ?? 'identity'
+    const { rawHeaders } = controller
+    if (Array.isArray(rawHeaders) && rawHeaders.length > 2 * mostHeaders)
+      throw new SallyportError('upstream_too_large')
+    this.#cancelWait()
+    this.#listen()
+    const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase()
+    const isPlain = encoding === 'identity' || this.#options.anyEncoding === true
     // We ask for none; an answer that unpacks to any size has no limit that could be counted here.
-    if (status < 300 && encoding !== 'identity') throw new SallyportError('upstream_protocol')
+    if (status < 300 && !isPlain) throw new SallyportError('upstream_protocol')
     this.#options.listener.head(status, headers)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#options.idleMs !== undefined) this.#heardAt = this.#options.clock.monotonic()
     this.#options.listener.data(chunk)
   }
 
@@ -113,8 +134,26 @@ export class Exchange implements Dispatcher.DispatchHandler {
     )
   }
 
+  #listen(): void {
+    const { clock, idleMs } = this.#options
+    if (idleMs === undefined) return
+    this.#heardAt = clock.monotonic()
+    this.#expectMore(idleMs, idleMs)
+  }
+
+  /** One timer that looks back, not one for each part: a stream may have very many. */
+  #expectMore(idleMs: number, inMs: number): void {
+    const { clock } = this.#options
+    this.#cancelWait = clock.after(inMs, () => {
+      const left = this.#heardAt + idleMs - clock.monotonic()
+      if (left > 0) this.#expectMore(idleMs, left)
+      else this.stop('upstream_timeout')
+    })
+  }
+
   #finish(error?: SallyportError): void {
     this.#cancelTimer()
+    this.#cancelWait()
     const done = this.#done
     this.#done = () => {}
     // Not at once: the library is still in the middle of this request and must not be given the next one.

@@ -1,4 +1,4 @@
-import { digestBytes, type SealBook } from '@sallyport/protocol/node'
+import { type AnyIntent, digestBytes, type SealBook } from '@sallyport/protocol/node'
 
 /** A seal and its digest, made here. */
 export interface CarriedSeal {
@@ -22,4 +22,14 @@ export function carriedSeal(
   }
   const seal = named === undefined || brought !== undefined ? undefined : book.get(named)
   return named === undefined || seal === undefined ? undefined : { digest: named, seal }
+}
+
+/** Of the seal of its endpoint; orders about the vault go to no endpoint. */
+export function endpointDigestOf(intent: AnyIntent): string | undefined {
+  return 'endpointDigest' in intent ? intent.endpointDigest : undefined
+}
+
+/** Of the credential it names, if it names one: a webhook holds what it shows in the seal of its endpoint. */
+export function credentialDigestOf(intent: AnyIntent): string | undefined {
+  return 'credentialDigest' in intent ? intent.credentialDigest : undefined
 }

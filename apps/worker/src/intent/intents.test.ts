@@ -1,5 +1,5 @@
 /** What the worker refuses to act on. Every refusal has a control beside it that succeeds. */
-import { createAuthority, issueCertificate } from '@sallyport/protocol/node'
+import { createAuthority, encodeFrame, issueCertificate } from '@sallyport/protocol/node'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startUpstream, type Upstream } from '../../../../tests/upstreams/scripted-upstream.ts'
 import { Bench } from '../testing/bench.ts'
@@ -51,6 +51,7 @@ test.each([
   ['a clock that is six seconds off', () => ({ now: Date.now() - 6_000 }), 'clock_skew'],
   ['a clock that is six seconds ahead', () => ({ now: Date.now() + 6_000 }), 'clock_skew'],
   ['no clock', () => ({ now: 'now' as unknown as number }), 'clock_skew'],
+  ['a clock that makes no number', () => ({ now: { toString: 1 } as never }), 'clock_skew'],
   ['another release', () => ({ release: '0.0.9' }), 'wrong_release'],
   ['another wire', () => ({ wire: 2 }), 'wrong_release'],
 ] as const)('says why it refuses %s, and closes', async (_what, hello, refused) => {
@@ -85,13 +86,45 @@ test('frames that only a worker sends, and heads that are none, end the connecti
     ['intents', null],
     ['intents', { batch: 'x', jws: 'y' }],
     ['recover', {}],
+    ['recover', { intents: [{ id: 'x'.repeat(1_000), iat: 1, aud: 'w' }] }],
     ['committed', null],
+    ['committed', { batch: `sha256:${'0'.repeat(64)}`, admitted: 'all' }],
+    ['body', { intent: 'int_1', endpoint: 7 }],
+    ['body', { intent: 'int_1', credential: null }],
+    ['ping', null],
+    ['ping', { n: 'seven' }],
   ] as const) {
     const gateway = await connect({})
     gateway.send(kind, head)
     await gateway.until(() => gateway.isClosed)
+    expect(gateway.frames.map((frame) => frame.kind)).toEqual(['hello'])
   }
 })
+
+test('a ping that is nested without end ends its connection, and nothing else', async () => {
+  const gateway = await connect({})
+  const head = Buffer.from(`${'['.repeat(500_000)}${']'.repeat(500_000)}`)
+  const ping = encodeFrame('ping', null)
+  const frame = Buffer.concat([ping.subarray(0, 9), head])
+  frame.writeUInt32BE(5 + head.length, 0)
+  frame.writeUInt32BE(head.length, 5)
+  gateway.sendBytes(frame)
+  await gateway.until(() => gateway.isClosed)
+  expect((await bench.call('counter_read')).head.verdict).toBe('result')
+})
+
+test.each([
+  ['no list of listeners', { ownListeners: {} }],
+  ['a listener without a host', { ownListeners: [{ port: 1 }] }],
+  ['a number for an instance', { instance: 7 }],
+])(
+  'a hello of this release with %s ends the connection before ours is said',
+  async (_what, hello) => {
+    await expect(connect({ hello: hello as object })).rejects.toThrow('closed')
+    bench.gateway.send('release', { connectionId: bench.connection.claims.connectionId })
+    expect((await bench.call('counter_read')).head.verdict).toBe('result')
+  },
+)
 
 test('a ping is answered with its own number', async () => {
   const gateway = await connect({})
@@ -301,16 +334,14 @@ test('seals that crossed the connection are taken by the digests of the intent',
   expect(await bare(other)).toMatchObject({ verdict: 'result' })
 })
 
-test('a seal that is not the one of the intent does not count, nor does what is no seal', async () => {
-  for (const endpoint of ['another.seal', 7, null]) {
-    await refused('intent_refused', (gateway) => {
-      const order = gateway.compose(bench.order('counter_read'))
-      const batch = gateway.sendIntents([order])
-      gateway.send('body', { intent: order.id, endpoint }, order.body)
-      gateway.commit(batch)
-      return order.id
-    })
-  }
+test('a seal that is not the one of the intent does not count', async () => {
+  await refused('intent_refused', (gateway) => {
+    const order = gateway.compose(bench.order('counter_read'))
+    const batch = gateway.sendIntents([order])
+    gateway.send('body', { intent: order.id, endpoint: 'another.seal' }, order.body)
+    gateway.commit(batch)
+    return order.id
+  })
 })
 
 test('a body may come after the commit', async () => {

@@ -2,12 +2,12 @@
 import type { KeyObject } from 'node:crypto'
 import type { ErrorCode } from '@sallyport/protocol'
 import {
+  type AnyIntent,
+  anyIntentSchema,
   batchPayload,
   type Digest,
   digestBytes,
-  type Intent,
   type IntentsHead,
-  intentSchema,
   verifyJws,
 } from '@sallyport/protocol/node'
 
@@ -20,7 +20,7 @@ export interface Signer {
 export interface JudgedIntent {
   readonly id: string
   /** Undefined when it is refused. */
-  readonly intent: Intent | undefined
+  readonly intent: AnyIntent | undefined
   readonly refusal: ErrorCode | undefined
 }
 
@@ -76,7 +76,7 @@ function parse(line: string): { readonly id?: unknown } | undefined {
 }
 
 function judge(claims: unknown, id: string, audience: string, now: number): JudgedIntent {
-  const parsed = intentSchema.safeParse(claims)
+  const parsed = anyIntentSchema.safeParse(claims)
   if (!parsed.success) return refuse(id)
   const intent = parsed.data
   const { iat, exp, aud } = intent
@@ -87,7 +87,8 @@ function judge(claims: unknown, id: string, audience: string, now: number): Judg
 }
 
 /** What an act cannot do without, and the claims that go together. */
-function isWhole(intent: Intent): boolean {
+function isWhole(intent: AnyIntent): boolean {
+  if (intent.act === 'webhook' || !('connectionId' in intent)) return true
   const credential = [
     intent.credentialId,
     intent.credentialVersion,
@@ -96,7 +97,12 @@ function isWhole(intent: Intent): boolean {
   ]
   const named = credential.filter((claim) => claim !== undefined).length
   if (named !== 0 && named !== credential.length) return false
+  if (intent.act === 'oauth_refresh' || intent.act === 'oauth_revoke') return named > 0
+  if (intent.act === 'oauth_begin' || intent.act === 'oauth_finish')
+    return intent.argumentsDigest !== undefined
   if (intent.act !== 'call') return true
+  // Without it a server that knows repetitions could not know this one.
+  if (intent.access === 'write' && intent.executionId === undefined) return false
   return (
     intent.tool !== undefined &&
     intent.toolDigest !== undefined &&

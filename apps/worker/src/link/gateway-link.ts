@@ -8,6 +8,8 @@ import {
   type FrameKind,
   FrameReader,
   type Hello,
+  isHeadOf,
+  type PingHead,
   SealBook,
   wireVersion,
 } from '@sallyport/protocol/node'
@@ -102,8 +104,15 @@ export class GatewayLink implements OrderSource {
 
   #take(frame: Frame): void {
     if (this.instance === undefined) this.#greet(frame)
-    else if (frame.kind === 'ping') this.send('pong', frame.head as object)
-    else if (frame.kind !== 'pong' && !this.#options.events.frame(this, frame)) this.destroy()
+    else if (!this.#isTaken(frame)) this.destroy()
+  }
+
+  #isTaken(frame: Frame): boolean {
+    const isWatch = frame.kind === 'ping' || frame.kind === 'pong'
+    if (!isWatch) return this.#options.events.frame(this, frame)
+    if (!isHeadOf(frame.kind, frame.head)) return false
+    if (frame.kind === 'ping') this.send('pong', { n: (frame.head as PingHead).n })
+    return true
   }
 
   /** The first frame must be a hello, and ours says whether it was good enough. */
@@ -116,6 +125,11 @@ export class GatewayLink implements OrderSource {
       return
     }
     const refused = this.#judge(hello)
+    // One of another release may look otherwise, and is told why; one of ours has no excuse.
+    if (refused === undefined && !isHeadOf(kind, head)) {
+      this.destroy()
+      return
+    }
     this.send('hello', { ...this.#options.hello(), ...(refused ? { refused } : {}) })
     if (refused) {
       this.close()
@@ -127,7 +141,7 @@ export class GatewayLink implements OrderSource {
 
   #judge({ wire, release: other, now }: Partial<Hello>): Hello['refused'] {
     if (wire !== wireVersion || other !== release) return 'wrong_release'
-    const skew = Math.abs(this.#options.now() - Number(now))
-    return skew <= clockSkewMs ? undefined : 'clock_skew'
+    const isNear = typeof now === 'number' && Math.abs(this.#options.now() - now) <= clockSkewMs
+    return isNear ? undefined : 'clock_skew'
   }
 }

@@ -83,3 +83,15 @@ test('a gateway that does not read holds up no other', async () => {
   await upstream.received('tools/call', 5)
   expect((await bench.call('counter_read')).head.verdict).toBe('result')
 })
+
+test('a worker that was stopped waits for nobody any more', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((one) => one === 'Timeout').length
+  const worker = await new WorkerUnderTest().start()
+  const gateway = await worker.gateway()
+  const during = timers()
+  await worker.worker.stop()
+  await gateway.closed()
+  await worker.stop()
+  // Those of tests before this one may have ended meanwhile too.
+  expect(timers()).toBeLessThan(during)
+})

@@ -9,6 +9,8 @@ import { GatewayLink, type LinkOptions } from './gateway-link.ts'
 
 export interface ListenerOptions extends LinkOptions {
   readonly place: Place
+  /** Who is in the worker's group may connect to its socket; what they are is shown by their certificate as ever. */
+  readonly groupSocket?: boolean | undefined
   readonly certificatePem: string
   readonly privateKeyPem: string
   readonly authorityPem: string
@@ -41,16 +43,18 @@ export class Listener {
 
   /** Rejects with `data_in_use` when another worker listens there, `bad_address` when nothing can. */
   async listen(): Promise<void> {
-    const { place } = this.#options
+    const { place, groupSocket } = this.#options
+    const mode = groupSocket ? 0o660 : 0o600
     if ('path' in place) await removeStale(place.path)
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', (cause) => reject(new SallyportError('bad_address', { cause })))
+      // It stays: an accept that fails later says nothing of what is served already.
+      this.#server.on('error', (cause) => reject(new SallyportError('bad_address', { cause })))
       // The socket is made with these rights, not given them when somebody may have connected.
-      const mask = process.umask(0o177)
+      const mask = process.umask(0o777 & ~mode)
       this.#server.listen(place, resolve)
       process.umask(mask)
     })
-    if ('path' in place) chmodSync(place.path, 0o600)
+    if ('path' in place) chmodSync(place.path, mode)
   }
 
   /** Where it listens, for TCP also the port that was free. */
@@ -67,7 +71,7 @@ export class Listener {
     return closed
   }
 
-  broadcast(kind: 'observed', head: object): void {
+  broadcast(kind: 'observed' | 'vault', head: object): void {
     for (const link of this.#links) if (link.instance !== undefined) link.send(kind, head)
   }
 

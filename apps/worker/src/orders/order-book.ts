@@ -15,7 +15,7 @@ import type {
 } from '@sallyport/protocol/node'
 import type { Clock } from '../clock.ts'
 import { bodyProblem } from '../intent/body-problem.ts'
-import { carriedSeal } from '../intent/carried-seal.ts'
+import { carriedSeal, credentialDigestOf, endpointDigestOf } from '../intent/carried-seal.ts'
 import { judgeBatch, type Signer } from '../intent/verify-batch.ts'
 import { KeptResults } from './kept-results.ts'
 import { Ledger } from './ledger.ts'
@@ -90,8 +90,9 @@ export class OrderBook {
     const order = this.#ledger.find(head.intent)
     // What crossed is kept whatever becomes of this order: the gateway will not send it again.
     const { seals } = source
-    const endpoint = carriedSeal(seals, head.endpoint, order?.intent.endpointDigest)
-    const credential = carriedSeal(seals, head.credential, order?.intent.credentialDigest)
+    const endpoint = carriedSeal(seals, head.endpoint, order && endpointDigestOf(order.intent))
+    const named = order && credentialDigestOf(order.intent)
+    const credential = carriedSeal(seals, head.credential, named)
     if (order?.phase !== 'held' || order.recipient !== source || order.luggage) return
     order.refusal ??= bodyProblem(order.intent, endpoint, credential, raw)
     order.luggage = { endpoint: endpoint?.seal ?? '', credential: credential?.seal, raw }
@@ -202,6 +203,8 @@ export class OrderBook {
       luggage,
       pass: () => order.pass(this.#options.clock),
       progress: (head) => order.recipient?.send('progress', { intent: order.intent.id, ...head }),
+      // Where its result went, or nowhere: it settles nothing, so nobody keeps it or asks for it.
+      late: (head) => order.recipient?.send('late', { intent: order.intent.id, ...head }),
       cancellable: (cancel) => {
         order.cancel = cancel
       },

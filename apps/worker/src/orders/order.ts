@@ -1,6 +1,6 @@
 /** One intent on its way through the worker. */
 import type { ErrorCode } from '@sallyport/protocol'
-import type { Intent, ResultHead } from '@sallyport/protocol/node'
+import type { AnyIntent, ResultHead } from '@sallyport/protocol/node'
 import type { Clock } from '../clock.ts'
 import { skewMs } from '../intent/verify-batch.ts'
 import type { KeptResult } from './kept-results.ts'
@@ -20,11 +20,11 @@ export interface Luggage {
 
 /** Where results go: the connection the order came by, or the one that asked for it last. */
 export interface Recipient {
-  send(kind: 'result' | 'progress' | 'recovered', head: object, raw?: Buffer): void
+  send(kind: 'result' | 'late' | 'progress' | 'recovered', head: object, raw?: Buffer): void
 }
 
 export class Order {
-  readonly intent: Intent
+  readonly intent: AnyIntent
   /** When it was received, on the monotonic clock. */
   readonly receivedAt: number
   phase: Phase = 'held'
@@ -40,7 +40,7 @@ export class Order {
   /** Set while it is sent: passes on the wish that it ends. */
   cancel: (() => void) | undefined
 
-  constructor(intent: Intent, receivedAt: number, recipient: Recipient) {
+  constructor(intent: AnyIntent, receivedAt: number, recipient: Recipient) {
     this.intent = intent
     this.receivedAt = receivedAt
     this.recipient = recipient

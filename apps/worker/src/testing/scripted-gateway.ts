@@ -19,6 +19,7 @@ import {
   seal,
   signJws,
   type VaultPublicKey,
+  type WebhookIntent,
   wireVersion,
 } from '@sallyport/protocol/node'
 
@@ -105,7 +106,7 @@ export interface OrderOptions {
   readonly toolDigest?: string
   readonly arguments?: unknown
   /** Claims to set or, with undefined, to leave out. */
-  readonly claims?: Partial<Record<keyof Intent, unknown>>
+  readonly claims?: Partial<Record<keyof Intent | keyof WebhookIntent, unknown>>
 }
 
 export interface Composed {
@@ -220,6 +221,7 @@ export class ScriptedGateway {
             tool: options.tool,
             toolDigest: options.toolDigest,
             access: 'read',
+            executionId: ids('execution'),
             argumentsDigest: digestBytes(body),
           }),
       ...options.connection.claims,
@@ -262,6 +264,29 @@ export class ScriptedGateway {
 
   async order(options: OrderOptions): Promise<Answer> {
     return await this.result(this.submit(options).id)
+  }
+
+  /** An order about the vault: what it is about is told in claims, and travels as raw bytes. */
+  composeTend(act: string, text = '', claims: Record<string, unknown> = {}): Composed {
+    const iat = Date.now()
+    const body = Buffer.from(text)
+    const intent = {
+      ...{ v: 1, id: ids('intent'), iat, exp: iat + 15_000, startWithin: 15_000 },
+      aud: this.hello.instance,
+      act,
+      ...(act === 'reseal' ? { argumentsDigest: digestBytes(body) } : {}),
+      ...claims,
+    }
+    const { id, aud } = intent
+    return { id, iat, aud, text: canonicalJson(intent), body }
+  }
+
+  async tend(act: string, text?: string, claims?: Record<string, unknown>): Promise<Answer> {
+    const order = this.composeTend(act, text, claims)
+    const batch = this.sendIntents([order])
+    this.send('body', { intent: order.id }, order.body)
+    this.commit(batch)
+    return await this.result(order.id)
   }
 
   async result(id: string): Promise<Answer> {

@@ -16,6 +16,11 @@ export class SteppedClock implements Clock {
     }
   }
 
+  /** Timers that were set and have not run. */
+  get waiting(): number {
+    return this.#timers.length
+  }
+
   step(ms: number): void {
     this.#now += ms
     const due = this.#timers.filter(({ at }) => at <= this.#now)

@@ -1,5 +1,4 @@
 /** For tests: a worker in this process, on a socket and with certificates of its own. */
-import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,12 +8,12 @@ import {
   createAuthority,
   type Hello,
   issueCertificate,
-  thumbprint,
-  type VaultKey,
   type VaultPublicKey,
 } from '@sallyport/protocol/node'
 import { jsonLines } from '../log.ts'
+import { type HeldVaultKey, makeKey } from '../vault/key-text.ts'
 import { Worker, type WorkerParts } from '../worker.ts'
+import { MemorySource } from './memory-source.ts'
 import { ScriptedGateway } from './scripted-gateway.ts'
 
 export const authority = createAuthority({ commonName: 'tests', days: 1 })
@@ -27,12 +26,7 @@ export function identity(
   return issueCertificate({ authority: issuer, role, commonName: role, days })
 }
 
-export function createVaultKey(): VaultKey {
-  const { privateKey, publicKey } = generateKeyPairSync('x25519')
-  const { x } = publicKey.export({ format: 'jwk' }) as { x: string }
-  const jwk = { kty: 'OKP', crv: 'X25519', x } as const
-  return { kid: thumbprint(jwk), jwk, privateKey }
-}
+export const createVaultKey = (): HeldVaultKey => makeKey(Date.now())
 
 export class WorkerUnderTest {
   readonly path: string
@@ -46,8 +40,8 @@ export class WorkerUnderTest {
   constructor(parts: Partial<WorkerParts> = {}) {
     this.#folder = mkdtempSync(join(tmpdir(), 'sallyport-worker-'))
     this.path = join(this.#folder, 'w.sock')
-    const vaultKey = createVaultKey()
-    this.key = vaultKey
+    const ring = parts.ring ?? new MemorySource(createVaultKey()).ring()
+    this.key = ring.newest
     const stream = new PassThrough()
     stream.on('data', (chunk) => {
       this.#log += chunk
@@ -56,7 +50,7 @@ export class WorkerUnderTest {
       place: { path: this.path },
       ...identity('worker'),
       authorityPem: authority.certificatePem,
-      vaultKeys: [vaultKey],
+      ring,
       allowLocalUpstreams: true,
       reconnectWindowMs: 600_000,
       build: 'test',

@@ -1,7 +1,6 @@
-/** What becomes of a call, for every way an upstream can answer. The upstream counts what it was asked. */
+/** What passes between a call and its upstream: results as they are, words of ours, progress, cancelling. */
 import { afterEach, expect, test } from 'vitest'
 import {
-  type Fault,
   startUpstream,
   type Upstream,
   type UpstreamOptions,
@@ -22,196 +21,7 @@ async function start(options: UpstreamOptions = {}): Promise<{ upstream: Upstrea
 }
 
 const json = 'application/json'
-const sse = 'text/event-stream'
 const both = ['legacy', 'modern'] as const
-
-interface Row {
-  readonly what: string
-  readonly fault: Fault
-  readonly verdict: 'result' | 'uncertain'
-  readonly code: string
-  readonly status?: number
-}
-
-const rows: Row[] = [
-  ...(
-    [
-      [301, 'upstream_refused'],
-      [400, 'upstream_refused'],
-      [401, 'upstream_unauthorized'],
-      [403, 'upstream_forbidden'],
-      [409, 'upstream_refused'],
-      [421, 'upstream_refused'],
-      [429, 'upstream_rate_limited'],
-    ] as const
-  ).map(([status, code]) => ({
-    what: `status ${status}`,
-    fault: { kind: 'status', status } as const,
-    verdict: 'result' as const,
-    code,
-    status,
-  })),
-  ...[500, 502, 503, 504].map((status) => ({
-    what: `status ${status}`,
-    fault: { kind: 'status', status } as const,
-    verdict: 'uncertain' as const,
-    code: 'upstream_http_5xx',
-    status,
-  })),
-  {
-    what: 'a refusal with a long page for people',
-    fault: { kind: 'status', status: 403, body: '<p>'.repeat(100_000) },
-    verdict: 'result',
-    code: 'upstream_forbidden',
-    status: 403,
-  },
-  {
-    what: 'a redirect to a place that would answer',
-    fault: { kind: 'redirect', to: 'http://127.0.0.1:1/mcp' },
-    verdict: 'result',
-    code: 'upstream_refused',
-    status: 307,
-  },
-  {
-    what: 'a cut before a byte',
-    fault: { kind: 'cut' },
-    verdict: 'uncertain',
-    code: 'upstream_unreachable',
-  },
-  {
-    what: 'a cut in the middle',
-    fault: { kind: 'cut', midway: true },
-    verdict: 'uncertain',
-    code: 'upstream_unreachable',
-    status: 200,
-  },
-  {
-    what: 'an answer to another id',
-    fault: { kind: 'wrong_id' },
-    verdict: 'uncertain',
-    code: 'upstream_protocol',
-    status: 200,
-  },
-  {
-    what: 'a compressed answer',
-    fault: { kind: 'compressed' },
-    verdict: 'uncertain',
-    code: 'upstream_protocol',
-  },
-  {
-    what: 'no JSON',
-    fault: { kind: 'raw', body: () => 'hello' },
-    verdict: 'uncertain',
-    code: 'upstream_protocol',
-    status: 200,
-  },
-  {
-    what: 'a page for people',
-    fault: { kind: 'raw', contentType: 'text/html', body: () => '<p>hello' },
-    verdict: 'uncertain',
-    code: 'upstream_protocol',
-    status: 200,
-  },
-  {
-    what: 'two results',
-    fault: {
-      kind: 'raw',
-      body: (id, result) => `{"jsonrpc":"2.0","id":${id},"result":${result},"result":{}}`,
-    },
-    verdict: 'uncertain',
-    code: 'upstream_protocol',
-    status: 200,
-  },
-  {
-    what: 'a result and an error',
-    fault: {
-      kind: 'raw',
-      body: (id, result) => `{"jsonrpc":"2.0","id":${id},"result":${result},"error":{}}`,
-    },
-    verdict: 'uncertain',
-    code: 'upstream_protocol',
-    status: 200,
-  },
-  {
-    what: 'a result that is no object',
-    fault: { kind: 'raw', body: (id) => `{"jsonrpc":"2.0","id":${id},"result":[1]}` },
-    verdict: 'uncertain',
-    code: 'upstream_protocol',
-    status: 200,
-  },
-  {
-    what: 'a result that is no JSON',
-    fault: { kind: 'raw', body: (id) => `{"jsonrpc":"2.0","id":${id},"result":{"a":tru}}` },
-    verdict: 'uncertain',
-    code: 'upstream_protocol',
-    status: 200,
-  },
-  {
-    what: 'bytes that are no UTF-8',
-    fault: {
-      kind: 'raw',
-      body: (id) =>
-        Buffer.concat([
-          Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{"a":"`),
-          Buffer.from([0xff, 0xfe]),
-          Buffer.from('"}}'),
-        ]),
-    },
-    verdict: 'uncertain',
-    code: 'upstream_protocol',
-    status: 200,
-  },
-  {
-    what: 'a stream that ends without the answer',
-    fault: { kind: 'raw', contentType: sse, body: () => ': nothing\n\n' },
-    verdict: 'uncertain',
-    code: 'upstream_unreachable',
-    status: 200,
-  },
-  {
-    what: 'a stream with the answer to another id',
-    fault: {
-      kind: 'raw',
-      contentType: sse,
-      body: (_id, result) => `data: {"jsonrpc":"2.0","id":"x","result":${result}}\n\n`,
-    },
-    verdict: 'uncertain',
-    code: 'upstream_unreachable',
-    status: 200,
-  },
-]
-
-test.each(both.flatMap((era) => rows.map((row) => ({ era, ...row }))))(
-  '$era: $what is $verdict ($code), and the upstream was asked once',
-  async ({ era, fault, verdict, code, status }) => {
-    const { upstream, bench } = await start({ era })
-    upstream.misbehave(fault, { method: 'tools/call' })
-    for (const access of ['read', 'write'] as const) {
-      const before = upstream.count('tools/call')
-      const { head, raw } = await bench.call('counter_add', { by: 1 }, { access })
-      expect(head).toMatchObject({ verdict, code })
-      expect(head.status).toBe(status)
-      expect(raw).toHaveLength(0)
-      expect(upstream.count('tools/call')).toBe(before + 1)
-    }
-    upstream.behave()
-    expect((await bench.call('counter_read')).head.verdict).toBe('result')
-  },
-)
-
-test.each(both)(
-  '%s: an answer that does not come in time is uncertain, a slower limit gets it',
-  async (era) => {
-    const { upstream, bench } = await start({ era })
-    const limits = { resultBytes: 1_000_000, callMs: 500, verifyWithinMs: 300_000 }
-    upstream.misbehave({ kind: 'hang' }, { method: 'tools/call', times: 1 })
-    const { head } = await bench.call('counter_add', { by: 1 }, { limits })
-    expect(head).toMatchObject({ verdict: 'uncertain', code: 'upstream_timeout' })
-    expect(upstream.effects).toBe(1)
-    upstream.misbehave({ kind: 'late', ms: 600 }, { method: 'tools/call', times: 1 })
-    expect((await bench.call('counter_read')).head.verdict).toBe('result')
-  },
-)
 
 test.each(both)('%s: an endless stream ends at the limit of the call', async (era) => {
   const { upstream, bench } = await start({ era })
@@ -330,6 +140,29 @@ test('progress of ours is passed on when it is wanted', async () => {
     await bench.gateway.result(unwanted.id)
     expect(bench.gateway.progress(unwanted.id)).toEqual([])
   }
+})
+
+test('progress that JSON cannot say again is not passed on; what comes after it is', async () => {
+  const { upstream, bench } = await start()
+  const tell = (id: string, progress: string) =>
+    `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${id},${progress}}}\n\n`
+  upstream.misbehave(
+    {
+      kind: 'raw',
+      contentType: 'text/event-stream',
+      body: (id, result) =>
+        [
+          ...['"progress":1e999', '"progress":"1"', '"progress":1,"total":-1e999'].map((one) =>
+            tell(id, one),
+          ),
+          `data: {"jsonrpc":"2.0","id":${id},"result":${result}}\n\n`,
+        ].join(''),
+    },
+    { method: 'tools/call' },
+  )
+  const { id } = bench.gateway.submit(bench.order('counter_read', {}, { progress: true }))
+  expect((await bench.gateway.result(id)).head.verdict).toBe('result')
+  expect(bench.gateway.progress(id)).toEqual([{ intent: id, progress: 1 }])
 })
 
 test('the upstream gets the name, the arguments and words of ours, and nothing else', async () => {

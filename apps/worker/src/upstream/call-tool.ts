@@ -1,16 +1,26 @@
-/** `tools/call`, written once, on one connection: never repeated, never redirected, never validated after the effect. */
+/**
+ * `tools/call`, written once, on one connection: never repeated, never redirected, never validated after the effect. A
+ * write that has no answer in time is told as uncertain and read on for a while.
+ */
 import { type ErrorCode, SallyportError, toSallyportError } from '@sallyport/protocol'
-import { frameLimit, type Intent, type ProgressHead } from '@sallyport/protocol/node'
+import {
+  frameLimit,
+  type Intent,
+  type ProgressHead,
+  type ResultHead,
+} from '@sallyport/protocol/node'
 import { AnswerReader } from '../http/answer-reader.ts'
 import { Exchange, type Listener, type ResponseHeaders } from '../http/exchange.ts'
 import type { Message } from '../http/message-reader.ts'
+import { type Challenge, readChallenge } from '../oauth/challenge.ts'
 import { notSent, type Outcome } from '../orders/outcome.ts'
 import { holdsForm } from '../vault/leak-forms.ts'
 import type { Target } from '../vault/vault.ts'
 import { outcomeOfAnswer, refusedWith } from './call-verdict.ts'
 import type { Contact } from './contact.ts'
-import { refuseRequest } from './refuse-request.ts'
+import type { LateAnswers } from './late-answers.ts'
 import { composeCall, nextId } from './requests.ts'
+import { ServerTalk } from './server-talk.ts'
 import type { Upstream } from './upstream.ts'
 
 export interface ToolCallOptions {
@@ -22,6 +32,9 @@ export interface ToolCallOptions {
   /** The last word before the first byte; a code keeps it from leaving. */
   readonly pass: () => ErrorCode | undefined
   readonly progress: (head: Omit<ProgressHead, 'intent'>) => void
+  readonly lateAnswers: LateAnswers
+  /** Once at most: the known answer to a write that was told as uncertain. */
+  readonly late: (head: Omit<ResultHead, 'intent'>) => void
 }
 
 /** A write does not use a connection the server may be closing; what is lost there would be unknown. */
@@ -32,35 +45,47 @@ const refusalBytes = 65_536
 const mostRefusalBytes = 8 * 1024 * 1024
 /** A stream may go on after the answer; it gets as long to end by itself, so that its connection can be kept. */
 const lingerMs = 1_000
+/** What may come of an answer after its time; nobody reads it but for its digest. */
+const mostLateBytes = 1024 * 1024
 /** A result travels in one frame. */
 const mostResultBytes = frameLimit - 65_536
-const mostRequests = 100
-const mostProgress = 1_000
-const progressText = 1_024
 
 export class ToolCall implements Listener {
   readonly #options: ToolCallOptions
   readonly #id = nextId()
   readonly #exchange: Exchange
   readonly #reader: AnswerReader
+  readonly #talk: ServerTalk
   #isSent = false
   #sentAt = 0
   #status: number | undefined
+  #challenge: Challenge = {}
   #refusal = ''
   #refusalBytes = 0
-  #serverRequests = 0
-  #violations = 0
-  #progressed = 0
   #settle: (outcome: Outcome) => void = () => {}
+  #isTold = false
+  /** Its verdict was told when its time was over, and a known answer would be news. */
+  #isLate = false
+  #lateBytes = 0
+  #setAside: () => void = () => {}
 
   constructor(options: ToolCallOptions) {
     this.#options = options
-    const { upstream, contact, target, intent, argumentsRaw } = options
+    const { upstream, contact, target, intent, argumentsRaw, progress } = options
+    this.#talk = new ServerTalk({
+      upstream,
+      contact,
+      target,
+      id: this.#id,
+      progress: (head) => {
+        if (intent.progress && !this.#isTold) progress(head)
+      },
+    })
     this.#reader = new AnswerReader({
       id: this.#id,
       keptBytes: Math.min(intent.limits.resultBytes, mostResultBytes),
       answered: (message) => this.#answered(message),
-      said: (message) => this.#said(message),
+      said: (message) => this.#talk.hear(message),
     })
     const tool = intent.tool as string
     this.#exchange = new Exchange({
@@ -68,6 +93,7 @@ export class ToolCall implements Listener {
       listener: this,
       clock: upstream.clock,
       totalMs: intent.limits.callMs,
+      overdue: () => this.#overdue(),
     })
   }
 
@@ -82,7 +108,10 @@ export class ToolCall implements Listener {
       (error) => this.#failed(error),
     )
     const idleMs = intent.access === 'read' ? readIdleMs : writeIdleMs
-    upstream.connections.run(idleMs, (connection, done) => this.#exchange.start(connection, done))
+    upstream.connections.run(idleMs, (connection, done, aside) => {
+      this.#setAside = aside
+      this.#exchange.start(connection, done)
+    })
     return outcome
   }
 
@@ -103,11 +132,14 @@ export class ToolCall implements Listener {
 
   head(status: number, headers: ResponseHeaders): void {
     this.#status = status
+    if (status === 403) this.#challenge = readChallenge([headers['www-authenticate']].flat().join())
     if (status >= 500) throw new SallyportError('upstream_http_5xx')
     if (status < 300) this.#reader.head(headers)
   }
 
   data(chunk: Buffer): void {
+    if (this.#isLate) this.#lateBytes += chunk.length
+    if (this.#lateBytes > mostLateBytes) throw new SallyportError('upstream_too_large')
     if ((this.#status ?? 0) < 300) {
       this.#reader.data(chunk)
       return
@@ -115,6 +147,21 @@ export class ToolCall implements Listener {
     this.#refusalBytes += chunk.length
     if (this.#refusalBytes > mostRefusalBytes) throw new SallyportError('upstream_too_large')
     if (this.#refusal.length < refusalBytes) this.#refusal += chunk.toString('latin1')
+  }
+
+  /** Of a read nobody wants to know any more: it may be asked again. */
+  #overdue(): void {
+    const { intent, lateAnswers } = this.#options
+    const giveUp = () => this.#exchange.stop('upstream_timeout')
+    if (intent.access === 'read' || this.#isTold) {
+      giveUp()
+      return
+    }
+    this.#end({ head: { verdict: 'uncertain', code: 'upstream_timeout' } })
+    this.#isLate = true
+    this.#setAside()
+    const end = lateAnswers.wait(giveUp)
+    this.#exchange.ended.then(end, end)
   }
 
   /** The exchange has ended in order. */
@@ -136,7 +183,19 @@ export class ToolCall implements Listener {
     // A modern server that refuses may speak another version by now; asking costs one request.
     const isOutdated = code === 'upstream_refused' && contact.era === 'modern'
     if (code === 'upstream_session_lost' || isOutdated) upstream.forget(contact)
-    this.#end({ head: { verdict: 'result', code } })
+    const requiredScope = code === 'upstream_forbidden' ? this.#wanted() : undefined
+    const told =
+      requiredScope === undefined
+        ? { code }
+        : { code: 'upstream_scope_missing' as const, requiredScope }
+    this.#end({ head: { verdict: 'result', ...told } })
+  }
+
+  /** The scopes it wants more; a server that says the credential there is not quoted. */
+  #wanted(): string | undefined {
+    const { error, scope } = this.#challenge
+    if (error !== 'insufficient_scope' || scope === undefined) return undefined
+    return holdsForm(Buffer.from(scope), this.#options.target.forms) ? undefined : scope
   }
 
   #failed({ code }: SallyportError): void {
@@ -152,46 +211,27 @@ export class ToolCall implements Listener {
     }
   }
 
-  #said(message: Message): void {
-    const { contact, upstream, target } = this.#options
-    if (message.method === 'notifications/progress') this.#progress(message.params, target)
-    else if (message.method === 'notifications/tools/list_changed')
-      upstream.catalog.announceChange()
-    else if (message.id === undefined) return
-    else if (contact.era === 'modern' || message.method === undefined) this.#violations++
-    else if (this.#serverRequests++ < mostRequests) void refuseRequest(upstream, contact, message)
-  }
-
-  /** Only ours, only what is a number, and never with the credential in its words. */
-  #progress(params: unknown, target: Target): void {
-    const { progressToken, progress, total, message } = (params ?? {}) as Record<string, unknown>
-    if (progressToken !== this.#id) this.#violations++
-    else if (!this.#options.intent.progress || ++this.#progressed > mostProgress) return
-    else if (typeof progress === 'number') {
-      const words = typeof message === 'string' ? message.slice(0, progressText).toWellFormed() : ''
-      const isSafe = words !== '' && !holdsForm(Buffer.from(JSON.stringify(words)), target.forms)
-      this.#options.progress({
-        progress,
-        ...(typeof total === 'number' ? { total } : {}),
-        ...(isSafe ? { message: words } : {}),
-      })
+  /** The first end counts; of a late one, only the answer that is known then. */
+  #end({ head, raw }: Outcome): void {
+    const whole = this.#whole(head)
+    if (!this.#isTold) {
+      this.#isTold = true
+      this.#settle({ head: whole, ...(raw ? { raw } : {}) })
+    } else if (this.#isLate && head.verdict === 'result') {
+      this.#isLate = false
+      this.#options.late(whole)
     }
   }
 
-  /** The first end counts. */
-  #end({ head, raw }: Outcome): void {
+  #whole(head: Outcome['head']): Outcome['head'] {
     const tookMs = this.#isSent
       ? Math.round(this.#options.upstream.clock.monotonic() - this.#sentAt)
       : undefined
-    this.#settle({
-      head: {
-        ...head,
-        ...(this.#status === undefined ? {} : { status: this.#status }),
-        ...(this.#serverRequests > 0 ? { serverRequests: this.#serverRequests } : {}),
-        ...(this.#violations > 0 ? { violations: this.#violations } : {}),
-        ...(tookMs === undefined ? {} : { tookMs }),
-      },
-      ...(raw ? { raw } : {}),
-    })
+    return {
+      ...head,
+      ...(this.#status === undefined ? {} : { status: this.#status }),
+      ...this.#talk.counts,
+      ...(tookMs === undefined ? {} : { tookMs }),
+    }
   }
 }

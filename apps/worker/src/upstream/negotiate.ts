@@ -1,7 +1,8 @@
 /** Finds out which era an upstream speaks and opens a legacy session, with the official SDK. */
-import { SallyportError } from '@sallyport/protocol'
+import { legacyVersions, SallyportError } from '@sallyport/protocol'
 import type { Channel } from './channel.ts'
 import type { Contact } from './contact.ts'
+import { endSession } from './end-session.ts'
 import { clientInfo } from './requests.ts'
 import { sdkFetch } from './sdk-fetch.ts'
 
@@ -14,23 +15,42 @@ export async function negotiate(channel: Channel, knownLegacy: boolean): Promise
   // Loaded when it is needed first: it takes longer than everything else of the worker's start.
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
   const client = new Client(clientInfo, { versionNegotiation: { mode: 'auto' }, capabilities: {} })
-  const { fetch, problem } = sdkFetch(channel, requestMs)
+  const { fetch, problem, unanswered, end } = sdkFetch(channel, requestMs)
   const transport = new StreamableHTTPClientTransport(new URL('https://upstream.invalid/'), {
     fetch,
     requestInit: { redirect: 'error' },
   })
   try {
-    await client.connect(transport, {
+    const connecting = client.connect(transport, {
       timeout: negotiateMs,
       ...(knownLegacy ? { prior: { kind: 'legacy' } } : {}),
     })
+    await Promise.race([connecting, unanswered])
     return contactOf(client, transport.sessionId)
   } catch (cause) {
-    throw new SallyportError(problem() ?? 'upstream_not_mcp', { cause })
+    const code = problem() ?? 'upstream_not_mcp'
+    await endHalfOpened(channel, transport)
+    throw new SallyportError(code, { cause })
   } finally {
+    end()
     // Ends nothing at the other side: the session lives on with the id.
     await client.close().catch(() => {})
   }
+}
+
+/** A legacy server has a session from its first answer on, whatever goes wrong behind it. */
+async function endHalfOpened(
+  channel: Channel,
+  { sessionId, protocolVersion = legacyVersions[0] }: Handshake,
+): Promise<void> {
+  if (sessionId === undefined) return
+  const contact = { era: 'legacy', protocolVersion, sessionId } as const
+  await endSession(channel, { ...contact, capabilities: [], announcesTools: false })
+}
+
+interface Handshake {
+  readonly sessionId: string | undefined
+  readonly protocolVersion?: string | undefined
 }
 
 interface Negotiated {

@@ -13,6 +13,9 @@ export function nextId(): number {
   return ++lastId
 }
 
+/** Beside the header of draft-ietf-httpapi-idempotency-key-header: a server behind a framework may see only the body. */
+const idempotencyMeta = 'dev.sallyport/idempotency-key'
+
 const either = 'application/json, text/event-stream'
 
 /** Ours first; `accept-encoding` asks for nothing, because what is unpacked has no limit. */
@@ -50,12 +53,11 @@ function ownWords(version: string): string {
   return words
 }
 
-/** The `_meta` of a request, or undefined when it has none. */
-function metaOf(contact: Contact, progressToken?: number): string | undefined {
-  if (contact.era === 'legacy')
-    return progressToken === undefined ? undefined : `{"progressToken":${progressToken}}`
-  const progress = progressToken === undefined ? '' : `,"progressToken":${progressToken}`
-  return `${ownWords(contact.protocolVersion)}${progress}}`
+/** The `_meta` of a request, with further members as JSON text, or undefined when it has none. */
+function metaOf(contact: Contact, members: readonly string[] = []): string | undefined {
+  const further = members.join(',')
+  if (contact.era === 'legacy') return further === '' ? undefined : `{${further}}`
+  return `${ownWords(contact.protocolVersion)}${further === '' ? '' : `,${further}`}}`
 }
 
 /** A request without arguments of a guest. */
@@ -98,7 +100,11 @@ export interface CallParts {
 
 export function composeCall(target: Target, contact: Contact, parts: CallParts): HttpRequest {
   const { id, intent, tool, argumentsRaw } = parts
-  const words = metaOf(contact, intent.progress ? id : undefined)
+  const key = idempotencyKey(intent)
+  const words = metaOf(contact, [
+    ...(intent.progress ? [`"progressToken":${id}`] : []),
+    ...(key === undefined ? [] : [`"${idempotencyMeta}":"${key}"`]),
+  ])
   const head = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":${JSON.stringify(tool)},"arguments":`
   const tail = words === undefined ? '}}' : `,"_meta":${words}}}`
   return {
@@ -109,10 +115,17 @@ export function composeCall(target: Target, contact: Contact, parts: CallParts):
       'content-type',
       'application/json',
       ...contactHeaders(contact, 'tools/call', tool),
+      // A string of RFC 9651, so in quotes; an id holds nothing that would have to be escaped.
+      ...(key === undefined ? [] : ['idempotency-key', `"${key}"`]),
       ...(contact.era === 'modern' ? paramHeaders(intent, argumentsRaw) : []),
     ],
     body: Buffer.concat([Buffer.from(head), argumentsRaw, Buffer.from(tail)]),
   }
+}
+
+/** What a server may know a repetition by; a read needs none, and one would only fill its memory. */
+function idempotencyKey({ access, executionId }: Intent): string | undefined {
+  return access === 'write' ? executionId : undefined
 }
 
 /** Arguments that the reviewed schema mirrors in headers. Absent and null ones have none. */

@@ -12,19 +12,27 @@ export interface SdkFetch {
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>
   /** Why the last request did not work, in our words. */
   problem(): ErrorCode | undefined
+  /** Rejects when everything was answered and nothing more is asked: the SDK waits for what no answer brought. */
+  readonly unanswered: Promise<never>
+  /** Nothing is waited for any more. */
+  end(): void
 }
 
+const quietMs = 500
 const answerBytes = 1024 * 1024
 
 export function sdkFetch(channel: Channel, totalMs: number): SdkFetch {
   let problem: ErrorCode | undefined
+  const quiet = new Quiet(channel.clock)
   return {
     problem: () => problem,
+    unanswered: quiet.lasted,
+    end: () => quiet.end(),
     fetch: async (_url, init = {}) => {
       // The stream a legacy client opens by itself; ours is opened when it is wanted.
       if (init.method === 'GET') return new Response(null, { status: 405 })
       try {
-        const response = await send(channel, init, totalMs)
+        const response = await send(channel, init, totalMs, quiet)
         problem = refusalOf(response.status)
         if (response.status >= 300 && response.status < 400)
           throw new SallyportError('upstream_not_mcp')
@@ -38,7 +46,12 @@ export function sdkFetch(channel: Channel, totalMs: number): SdkFetch {
 }
 
 /** Resolves with the head of the answer; its body streams. */
-function send(channel: Channel, init: RequestInit, totalMs: number): Promise<Response> {
+function send(
+  channel: Channel,
+  init: RequestInit,
+  totalMs: number,
+  quiet: Quiet,
+): Promise<Response> {
   return new Promise((resolve, reject) => {
     const target = channel.target()
     const request: HttpRequest = {
@@ -72,6 +85,7 @@ function send(channel: Channel, init: RequestInit, totalMs: number): Promise<Res
       totalMs,
     )
     init.signal?.addEventListener('abort', () => sent.stop('upstream_timeout'), { once: true })
+    quiet.during(sent.ended)
     sent.ended.then(
       () => body?.close(),
       (error) => {
@@ -80,6 +94,45 @@ function send(channel: Channel, init: RequestInit, totalMs: number): Promise<Res
       },
     )
   })
+}
+
+/** Notices when no request is under way for a while, after there was one. */
+class Quiet {
+  readonly lasted: Promise<never>
+  readonly #clock: Channel['clock']
+  #reject: (error: SallyportError) => void = () => {}
+  #underWay = 0
+  #isOver = false
+  #cancel = (): void => {}
+
+  constructor(clock: Channel['clock']) {
+    this.#clock = clock
+    this.lasted = new Promise((_resolve, reject) => {
+      this.#reject = reject
+    })
+    // Whoever has its answer looks no more.
+    this.lasted.catch(() => {})
+  }
+
+  during(work: Promise<void>): void {
+    this.#cancel()
+    this.#underWay++
+    const end = (): void => {
+      if (--this.#underWay > 0 || this.#isOver) return
+      // Twice, so that a process that stood still for a while has its turn in between.
+      this.#wait(() => this.#wait(() => this.#reject(new SallyportError('upstream_not_mcp'))))
+    }
+    work.then(end, end)
+  }
+
+  #wait(then: () => void): void {
+    this.#cancel = this.#clock.after(quietMs, then)
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#cancel()
+  }
 }
 
 /** What the SDK adds of the protocol; the rest of the headers is ours. */

@@ -23,6 +23,9 @@ const lastDelayMs = 60_000
 const keptBytes = 65_536
 /** Nor is all of it together: a server that never stops talking is heard again after a pause. */
 const streamBytes = 1024 * 1024
+/** Until the stream is open, and then without a word: a server that still has it says so from time to time. */
+const headMs = 10_000
+const idleMs = 900_000
 /** Answers to a server that takes none of them must not pile up, nor take every connection. */
 const refusalsAtOnce = 4
 
@@ -79,6 +82,8 @@ export class StandingStream {
       this.#current = new Exchange({
         request: this.#request(),
         clock: this.#channel.clock,
+        headMs,
+        idleMs,
         listener: {
           head: (status, headers) => {
             const isStream = /^text\/event-stream\b/i.test(String(headers['content-type'] ?? ''))

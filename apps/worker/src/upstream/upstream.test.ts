@@ -131,6 +131,52 @@ test.each(Object.entries(ends))(
   },
 )
 
+test('a session is ended where it was opened, as it was opened, when everything has changed since', async () => {
+  const upstream = await startUpstream({ era: 'legacy', path: '/mcp/a?team=1' })
+  const [url, connectionId] = [upstream.url, 'con_0123456789abcdefghjkmnpqrs']
+  const headers = [{ name: 'X-Key', value: 'first-1234567890' }]
+  const bench = await Bench.start({ url, connectionId, token: 'first-token-1234567890', headers })
+  open.push(upstream, { close: () => bench.stop() })
+  await bench.review()
+  await bench.call('counter_read')
+  const before = upstream.requests.at(-1)?.headers
+  const { key } = bench.worker
+  const token = 'second-token-1234567890'
+  await bench.review(sealForTest({ url, token, connectionId, revision: 2, key }))
+  await upstream.received('DELETE')
+  const ended = upstream.requests.find(({ verb }) => verb === 'DELETE')
+  expect(ended?.url).toBe('/mcp/a?team=1')
+  expect(ended?.headers).toMatchObject({
+    'mcp-session-id': before?.['mcp-session-id'],
+    authorization: 'Bearer first-token-1234567890',
+    'x-key': 'first-1234567890',
+  })
+  expect(upstream.deletes).toBe(1)
+})
+
+test('a session whose server went wrong behind its first answer is ended too', async () => {
+  const { upstream, bench } = await start(
+    { era: 'legacy', bearer: 'token-1234567890' },
+    'token-1234567890',
+  )
+  for (const method of ['notifications/initialized', 'tools/list']) {
+    upstream.misbehave({ kind: 'status', status: 500 }, { method, times: 1 })
+    const { head } = await bench.gateway.order({ connection: bench.connection })
+    expect(head, method).toMatchObject({ verdict: 'not_sent', code: 'upstream_http_5xx' })
+  }
+  await upstream.received('DELETE', 2)
+  const ended = upstream.requests.filter(({ verb }) => verb === 'DELETE')
+  const ids = ended.map(({ headers }) => headers['mcp-session-id'])
+  expect(new Set(ids).size).toBe(2)
+  expect(ids.every((id) => /^[0-9a-f-]{36}$/.test(String(id)))).toBe(true)
+  for (const { headers } of ended)
+    expect(headers).toMatchObject({
+      authorization: 'Bearer token-1234567890',
+      'mcp-protocol-version': '2025-11-25',
+    })
+  expect(upstream.count('initialize')).toBe(2)
+})
+
 test('a legacy upstream without sessions is called, and has none to end', async () => {
   const { upstream, bench } = await start({ era: 'legacy', sessions: false })
   expect((await bench.review()).era).toBe('legacy')
@@ -265,6 +311,24 @@ test.each([
   await bench.review()
   expect((await bench.call('counter_read')).head.verdict).toBe('result')
 })
+
+test.each(['legacy', 'modern'] as const)(
+  '%s: a greeting that is answered with something else is not waited for',
+  async (era) => {
+    const { upstream, bench } = await start({ era })
+    const method = era === 'legacy' ? 'initialize' : 'server/discover'
+    for (const contentType of ['application/json', 'text/event-stream']) {
+      const text = '{"jsonrpc":"2.0","id":"another","result":{}}'
+      const body = () => (contentType === 'application/json' ? text : `data: ${text}\n\n`)
+      upstream.misbehave({ kind: 'raw', contentType, body }, { method, times: 1 })
+      const before = performance.now()
+      const { head } = await bench.gateway.order({ connection: bench.connection })
+      expect(head).toMatchObject({ verdict: 'not_sent', code: 'upstream_not_mcp' })
+      expect(performance.now() - before).toBeLessThan(8_000)
+    }
+    await bench.review()
+  },
+)
 
 test('an upstream that is not there is unreachable', async () => {
   const { upstream, bench } = await start()

@@ -31,14 +31,14 @@ const renewAt = 0.8
 const renewEveryMs = 1_000
 
 export class Upstream implements Channel, ListingSource {
-  readonly claims: Claims
-  readonly sealed: Sealed
   readonly connections: Connections
   readonly catalog: Catalog
   readonly clock: Clock
   /** On the monotonic clock. */
   usedAt: number
   readonly #open: UpstreamOptions['open']
+  #claims: Claims
+  #sealed: Sealed
   #contact: Contact | undefined
   #connecting: Promise<Contact> | undefined
   #legacySince: number | undefined
@@ -50,8 +50,8 @@ export class Upstream implements Channel, ListingSource {
   #whenIdle: (() => void) | undefined
 
   constructor(options: UpstreamOptions) {
-    this.claims = options.claims
-    this.sealed = options.sealed
+    this.#claims = options.claims
+    this.#sealed = options.sealed
     this.connections = options.connections
     this.catalog = options.catalog
     this.clock = options.clock
@@ -59,8 +59,18 @@ export class Upstream implements Channel, ListingSource {
     this.usedAt = options.clock.monotonic()
   }
 
+  get claims(): Claims {
+    return this.#claims
+  }
+
   target(): Target {
-    return this.#open(this.claims, this.sealed)
+    return this.#open(this.#claims, this.#sealed)
+  }
+
+  /** From now on the same secrets come out of these seals. */
+  sealedAgain(claims: Claims, sealed: Sealed): void {
+    this.#claims = claims
+    this.#sealed = sealed
   }
 
   isCurrent(): boolean {

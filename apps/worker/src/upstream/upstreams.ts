@@ -34,6 +34,10 @@ export class Upstreams {
   obtain(claims: Claims, sealed: Sealed, target: Target): Upstream {
     const current = this.#current.get(claims.connectionId)
     if (current && isSame(current.claims, claims)) return current
+    if (current && isSealedAgain(current, claims, target)) {
+      current.sealedAgain(claimsOf(claims), sealed)
+      return current
+    }
     const upstream = this.create(claims, sealed, target)
     this.use(upstream)
     return upstream
@@ -48,7 +52,12 @@ export class Upstreams {
       claims: claimsOf(claims),
       sealed,
       clock,
-      connections: new Connections({ origin: target.endpoint, dialer, clock }),
+      connections: new Connections({
+        origin: target.endpoint,
+        subject: claims.connectionId,
+        dialer,
+        clock,
+      }),
       catalog: current && isSameRevision ? current.catalog : this.#catalog(claims),
       open: (own, seals) => vault.open(own, seals),
     })
@@ -125,6 +134,23 @@ function isSame(one: Claims, other: Claims): boolean {
     one.endpointDigest === other.endpointDigest &&
     one.credentialDigest === other.credentialDigest
   )
+}
+
+/** The same secrets of the same rows, sealed to another key of the vault: there is no reason to begin anew. */
+function isSealedAgain(current: Upstream, claims: Claims, { endpoint, headers }: Target): boolean {
+  const isSameRows =
+    current.claims.connectionRevision === claims.connectionRevision &&
+    current.claims.credentialId === claims.credentialId &&
+    current.claims.credentialVersion === claims.credentialVersion
+  if (!isSameRows) return false
+  try {
+    const target = current.target()
+    const isSameHeaders = JSON.stringify(target.headers) === JSON.stringify(headers)
+    return target.endpoint.url === endpoint.url && isSameHeaders
+  } catch {
+    // What it was made with does not open any more; the new seals did.
+    return false
+  }
 }
 
 function isOlder(claims: Claims, current: Claims): boolean {

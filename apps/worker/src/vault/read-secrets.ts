@@ -9,6 +9,7 @@ import {
 } from '@sallyport/protocol'
 import type { CredentialClear, CredentialSecret, EndpointSecret } from '@sallyport/protocol/node'
 import { formsOfUrl, formsOfValues } from './leak-forms.ts'
+import { clearOfBundle, readBundle } from './read-oauth.ts'
 
 export interface OpenedEndpoint extends Endpoint {
   /** Path and query, as sent. */
@@ -20,6 +21,8 @@ export interface OpenedEndpoint extends Endpoint {
 export interface OpenedCredential {
   /** Name, value, name, value. */
   readonly headers: readonly string[]
+  /** Of an access token, in milliseconds since 1970; undefined when nobody knows. */
+  readonly expiresAt: number | undefined
   readonly destinations: readonly string[]
   readonly clear: CredentialClear
   readonly forms: readonly Buffer[]
@@ -44,6 +47,8 @@ export function readEndpoint(plaintext: unknown, localAllowed: boolean): OpenedE
 export function readCredential(plaintext: unknown): OpenedCredential {
   if (!isCredential(plaintext)) throw new SallyportError('seal_unreadable')
   const { token, headers, destinations } = plaintext
+  const oauth = plaintext.oauth === undefined ? undefined : readBundle(plaintext.oauth)
+  if (oauth && token === undefined) throw new SallyportError('seal_unreadable')
   if (token !== undefined) checkSecret(token, 'token')
   for (const { value } of headers) checkSecret(value, 'headers')
   const headerNames = headers.map(({ name }) => name)
@@ -55,8 +60,13 @@ export function readCredential(plaintext: unknown): OpenedCredential {
   const values = headers.map(({ value }) => value)
   return {
     headers: sent,
+    expiresAt: oauth?.expiresAt,
     destinations,
-    clear: { bearer: token !== undefined, headerNames },
+    clear: {
+      bearer: token !== undefined,
+      headerNames,
+      ...(oauth ? { oauth: clearOfBundle(oauth) } : {}),
+    },
     forms: formsOfValues(token === undefined ? values : [token, ...values]),
   }
 }

@@ -1,6 +1,7 @@
 import type { SealPlace } from '@sallyport/protocol/node'
-import { digestBytes, seal } from '@sallyport/protocol/node'
+import { digestBytes, openSeal, readSealHeader, seal } from '@sallyport/protocol/node'
 import { expect, test } from 'vitest'
+import { MemorySource } from '../testing/memory-source.ts'
 import {
   type ConnectionOptions,
   type SealedConnection,
@@ -14,7 +15,8 @@ const url = 'https://mcp.example.com/v1/mcp?tenant=acme-1234'
 const token = 'token-1234567890'
 
 function vault(options: { localAllowed?: boolean; monotonic?: () => number } = {}): Vault {
-  return new Vault({ keys: [key], localAllowed: false, monotonic: () => 0, ...options })
+  const ring = new MemorySource(key).ring()
+  return new Vault({ ring, localAllowed: false, monotonic: () => 0, ...options })
 }
 
 function sealed(options: Partial<ConnectionOptions> = {}): SealedConnection {
@@ -46,21 +48,44 @@ test('an endpoint without a credential is opened with nothing to show', () => {
 const other = `sha256:${'0'.repeat(64)}`
 
 test.each([
-  ['connection', { connectionId: 'con_0123456789abcdefghjkmnpqrs' }],
-  ['revision', { connectionRevision: 2 }],
-  ['scope', { scope: 'project:other' }],
-  ['credential', { credentialId: 'crd_0123456789abcdefghjkmnpqrs' }],
-  ['credential version', { credentialVersion: 2 }],
+  ['connection', { connectionId: 'con_0123456789abcdefghjkmnpqrs' }, 'seal_other_row'],
+  ['revision', { connectionRevision: 2 }, 'seal_other_version'],
+  ['scope', { scope: 'project:other' }, 'seal_other_scope'],
+  ['credential', { credentialId: 'crd_0123456789abcdefghjkmnpqrs' }, 'seal_other_row'],
+  ['credential version', { credentialVersion: 2 }, 'seal_other_version'],
 ] as const)(
   'a seal of another %s does not open, also when it was opened before',
-  (_what, claims) => {
+  (_what, claims, code) => {
     const fresh = vault()
     const connection = sealed()
-    expect(() => open(fresh, connection, claims)).toThrow(refuses('seal_unreadable'))
+    expect(() => open(fresh, connection, claims)).toThrow(refuses(code))
     open(fresh, connection)
-    expect(() => open(fresh, connection, claims)).toThrow(refuses('seal_unreadable'))
+    expect(() => open(fresh, connection, claims)).toThrow(refuses(code))
   },
 )
+
+test('a seal in the place of another column does not open, also when it was opened before', () => {
+  const fresh = vault()
+  const connection = sealed()
+  const moved = { ...connection, credential: connection.endpoint }
+  const { endpointDigest: credentialDigest } = connection.claims
+  for (const _round of [1, 2]) {
+    expect(() => open(fresh, moved, { credentialDigest })).toThrow(refuses('seal_other_column'))
+    open(fresh, connection)
+  }
+})
+
+test('a seal without its end is truncated, one with damage in it unreadable', () => {
+  const connection = sealed()
+  const { endpoint } = connection
+  expect(open(vault(), connection).headers).toHaveLength(2)
+  const cut = (text: string) => () =>
+    open(vault(), { ...connection, endpoint: text }, { endpointDigest: other })
+  expect(cut(endpoint.slice(0, -1))).toThrow(refuses('seal_truncated'))
+  expect(cut(endpoint.slice(0, 20))).toThrow(refuses('seal_truncated'))
+  expect(cut('')).toThrow(refuses('seal_truncated'))
+  expect(cut(`${endpoint.slice(0, -4)}AAAA`)).toThrow(refuses('seal_unreadable'))
+})
 
 test.each([
   ['scheme', { endpointClear: { scheme: 'http', host: 'mcp.example.com', port: 443 } }],
@@ -110,6 +135,7 @@ test.each([
   ['a header value with a line end', { headers: [{ name: 'X-Key', value: 'a\rb' }] }, 'bad_secret'],
   ['a header we set ourselves', { headers: [{ name: 'Host', value: 'evil' }] }, 'bad_header'],
   ['a header of the protocol', { headers: [{ name: 'Mcp-Name', value: 'evil' }] }, 'bad_header'],
+  ['a key of our own', { headers: [{ name: 'idempotency-key', value: '"a"' }] }, 'bad_header'],
   ['a second authorization', { headers: [{ name: 'Authorization', value: 'x' }] }, 'bad_header'],
   ['a header name with a line end', { headers: [{ name: 'X\r\nY', value: 'x' }] }, 'bad_header'],
   [
@@ -180,14 +206,50 @@ test.each([
   )
 })
 
-test('a seal of another vault, and a damaged one, are unreadable', () => {
+test('a seal of another vault says that its key is not here, one to a retired key that it is gone', async () => {
   const foreign = sealed({ key: createVaultKey() })
-  expect(() => open(vault(), foreign)).toThrow(refuses('seal_unreadable'))
-  const connection = sealed()
-  const damaged = { ...connection, endpoint: `${connection.endpoint.slice(0, -4)}AAAA` }
-  expect(() => open(vault(), damaged, { endpointDigest: other })).toThrow(
-    refuses('seal_unreadable'),
-  )
+  expect(() => open(vault(), foreign)).toThrow(refuses('seal_key_unknown'))
+  const old = createVaultKey()
+  let now = 0
+  const ring = new MemorySource(key, old).ring(() => now)
+  const fresh = new Vault({ ring, localAllowed: false, monotonic: () => now })
+  const connection = sealed({ key: old })
+  expect(open(fresh, connection).headers).toHaveLength(2)
+  await ring.retire(old.kid)
+  fresh.clear()
+  now = 20_000
+  ring.sweep()
+  expect(() => open(fresh, connection)).toThrow(refuses('seal_key_retired'))
+  expect(open(fresh, sealed()).headers).toHaveLength(2)
+})
+
+const place: SealPlace = { kind: 'credential', id: 'crd_1', scope: 'org', version: 4 }
+
+test('seals again to a key that is held, for the same place, and remembers nothing of it', async () => {
+  const source = new MemorySource(key)
+  const ring = source.ring()
+  const fresh = new Vault({ ring, localAllowed: false, monotonic: () => 0 })
+  const before = fresh.seal({ token: 'a secret' }, place)
+  await ring.rotate()
+  const after = fresh.reseal(before, place, ring.newest.kid)
+  expect(readSealHeader(after)).toMatchObject({ kid: ring.newest.kid, sallyport: place })
+  expect(openSeal(after, place, [ring.newest])).toEqual({ token: 'a secret' })
+  expect(fresh.size).toBe(0)
+  const moved = { ...place, id: 'crd_2' }
+  expect(() => fresh.reseal(before, moved, ring.newest.kid)).toThrow(refuses('seal_other_row'))
+  expect(() => fresh.reseal(before, place, 'nobody')).toThrow(refuses('seal_key_unknown'))
+  await ring.retire(key.kid)
+  expect(() => fresh.reseal(after, place, key.kid)).toThrow(refuses('seal_key_retired'))
+})
+
+test('what is in a webhook, and what is sealed again, is never remembered', () => {
+  const fresh = vault()
+  const webhook = { kind: 'webhook', id: 'whk_1', scope: 'org', version: 1 } as const
+  const secret = { url: 'https://hooks.example.com/', secret: 'A'.repeat(32) }
+  const clear = { scheme: 'https', host: 'hooks.example.com', port: 443 } as const
+  const claims = { webhookId: 'whk_1', webhookVersion: 1, scope: 'org', endpointClear: clear }
+  expect(fresh.openWebhook(claims, seal(secret, webhook, key)).host).toBe('hooks.example.com')
+  expect(fresh.size).toBe(0)
 })
 
 test('what was opened is remembered for a minute after its last use', () => {
@@ -202,6 +264,28 @@ test('what was opened is remembered for a minute after its last use', () => {
   expect(fresh.size).toBe(2)
   now = 110_000
   fresh.sweep()
+  expect(fresh.size).toBe(0)
+})
+
+test('a use is counted to a second, and what is used goes last', () => {
+  let now = 0
+  const fresh = vault({ monotonic: () => now })
+  const [first, second] = [sealed(), sealed()]
+  open(fresh, first)
+  now = 500
+  open(fresh, second)
+  now = 2_000
+  open(fresh, first)
+  now = 60_500
+  fresh.sweep()
+  expect(fresh.size).toBe(2)
+  expect(() => open(fresh, first)).not.toThrow()
+})
+
+test('nothing that was opened is kept when it is told to forget', () => {
+  const fresh = vault()
+  open(fresh, sealed())
+  fresh.clear()
   expect(fresh.size).toBe(0)
 })
 
