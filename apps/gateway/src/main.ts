@@ -1,13 +1,11 @@
 /** `sallyport up`. Prints where it serves, serves until a signal, ends with 0. */
 import { type ErrorCode, errors, release, toSallyportError } from '@sallyport/protocol'
-import pino from 'pino'
+import { keepMemoryOutOfDumps } from './core-dumps.ts'
+import { openLog } from './log.ts'
 import { startGateway } from './start/gateway.ts'
 import { parseUpOptions, type UpOptions, UsageError, usage } from './start/options.ts'
 
-const log = pino(
-  { level: process.env['SALLYPORT_LOG'] ?? 'warn', base: { pid: process.pid } },
-  pino.destination({ fd: 2, sync: true }),
-)
+const log = openLog(2, process.env['SALLYPORT_LOG'])
 
 /** Their sentences say that the log has the rest. */
 const sendsToLog: ReadonlySet<ErrorCode> = new Set(['bad_certificate', 'internal'])
@@ -64,6 +62,7 @@ function told(): Promise<void> {
 }
 
 async function main(): Promise<void> {
+  keepMemoryOutOfDumps()
   const args = process.argv.slice(2)
   const options = parseUpOptions(args[0] === 'up' ? args.slice(1) : args, process.env)
   if (!options) {

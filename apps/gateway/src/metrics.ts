@@ -1,6 +1,6 @@
 /** What Prometheus reads. Labels hold states and names of ours, never anything that came from outside. */
-import type { ExecutionState } from '@sallyport/core'
-import type { RouteName } from '@sallyport/protocol'
+import type { ConditionName, ExecutionState } from '@sallyport/core'
+import { connectionConditions, type RouteName } from '@sallyport/protocol'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 export interface Metrics {
@@ -11,9 +11,21 @@ export interface Metrics {
   workerUp(isUp: boolean): void
   guestRequest(status: number): void
   apiRequest(route: RouteName | 'none', status: number, seconds: number): void
-  /** The text of `/metrics`. `sessionsOpen` is counted when it is asked for. */
-  render(sessionsOpen: number): Promise<string>
+  /** Something that is done from time to time could not be done; `chore` is its name. */
+  choreFailed(chore: string): void
+  /** The text of `/metrics`. What is counted when it is asked for comes with the question. */
+  render(counted: Counted): Promise<string>
   readonly contentType: string
+}
+
+/** What people have to do, and sessions. */
+export interface Counted {
+  readonly sessionsOpen: number
+  readonly approvalsPending: number
+  readonly outcomesUnknown: number
+  /** By how they are; those that nobody has looked at are left out. */
+  readonly connections: ReadonlyMap<ConditionName, number>
+  readonly denySetsStaged: number
 }
 
 const callBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -45,9 +57,11 @@ export function createMetrics(): Metrics {
     help: '1 while a worker is connected.',
     registers,
   })
-  const sessions = new Gauge({
-    name: 'sallyport_sessions_open',
-    help: 'Sessions that are open.',
+  const setCounted = countedGauges(registers)
+  const chores = new Counter({
+    name: 'sallyport_chore_failures_total',
+    help: 'Failed runs of what the gateway does from time to time.',
+    labelNames: ['chore'],
     registers,
   })
   const guest = new Counter({
@@ -79,10 +93,40 @@ export function createMetrics(): Metrics {
       api.inc({ route, status })
       apiSeconds.observe(seconds)
     },
-    render: (sessionsOpen) => {
-      sessions.set(sessionsOpen)
+    choreFailed: (chore) => chores.inc({ chore }),
+    render: (counted) => {
+      setCounted(counted)
       return register.metrics()
     },
     contentType: register.contentType,
+  }
+}
+
+function countedGauges(registers: Registry[]): (counted: Counted) => void {
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers })
+  const sessions = gauge('sallyport_sessions_open', 'Sessions that are open.')
+  const approvals = gauge('sallyport_approvals_pending', 'Writes that wait for a person to decide.')
+  const unknown = gauge(
+    'sallyport_outcomes_unknown',
+    'Writes whose unknown outcome is not resolved.',
+  )
+  const staged = gauge(
+    'sallyport_deny_sets_staged',
+    '1 while sandboxes that run have not confirmed the newest deny set.',
+  )
+  const connections = new Gauge({
+    name: 'sallyport_connections',
+    help: 'Connections by how they are.',
+    labelNames: ['condition'],
+    registers,
+  })
+  return ({ sessionsOpen, approvalsPending, outcomesUnknown, ...more }) => {
+    connections.reset()
+    for (const condition of connectionConditions)
+      connections.set({ condition }, more.connections.get(condition) ?? 0)
+    staged.set(more.denySetsStaged)
+    sessions.set(sessionsOpen)
+    approvals.set(approvalsPending)
+    unknown.set(outcomesUnknown)
   }
 }

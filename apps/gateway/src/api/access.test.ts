@@ -35,16 +35,24 @@ test('these routes are for administrators alone', () => {
   expect(adminOnly.sort()).toEqual([
     'audit.executions',
     'audit.export',
+    'denySet.edit',
     'doctor.run',
+    'keys.rotate',
     'pause.clear',
     'pause.set',
     'profile.create',
+    'service.create',
+    'service.remove',
     'setting.list',
     'setting.set',
     'setting.unset',
     'user.create',
     'user.disable',
     'user.list',
+    'webhook.create',
+    'webhook.list',
+    'webhook.remove',
+    'webhook.test',
   ])
 })
 

@@ -22,11 +22,11 @@ export function auditHandlers(
 
 function viewAudited(row: Execution): Answer<'audit.executions'>['items'][number] {
   const { id, state, sequence, sessionId, ownerId, callId, connectionId, connectionName } = row
-  const { tool, mode, bindingHash, argumentsDigest, intentId, intentDigest } = row
+  const { tool, mode, bindingHash, argumentsDigest, approvalId, intentId, intentDigest } = row
   const { gatewayInstance, code, resultDigest, resultBytes } = row
   return {
     ...{ id, state, sequence, sessionId, ownerId, callId, connectionId, connectionName },
-    ...{ tool, mode, bindingHash, argumentsDigest, intentId, intentDigest },
+    ...{ tool, mode, bindingHash, argumentsDigest, approvalId, intentId, intentDigest },
     ...{ gatewayInstance, code, resultDigest, resultBytes },
   }
 }

@@ -1,5 +1,5 @@
 import { SallyportError } from '@sallyport/protocol'
-import { readSealHeader } from '@sallyport/protocol/node'
+import { readSealHeader, sealConnection } from '@sallyport/protocol/node'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ApiWorld, type Ask, startApi } from '../../../../tests/authority/api-world.ts'
 import {
@@ -43,7 +43,9 @@ test('text is sealed at once to the row it is for', async () => {
     auth: 'bearer',
     headerNames: ['X-Key'],
     credential: { version: 1, state: 'active' },
+    plaintext: true,
   })
+  expect(api.log.join('\n')).toContain('a secret came as text')
   const row = await api.store.connections.get(json.id)
   expect(readSealHeader(row?.endpointSeal ?? '').sallyport).toEqual({
     kind: 'endpoint',
@@ -65,6 +67,7 @@ test('a secret alone is sealed for the URL that is named beside it', async () =>
     revision: 1,
     credential: { id: json.credential.id, version: 2 },
     headerNames: [],
+    plaintext: true,
   })
   const moved = await edit({ allowPlaintext: true, url: 'https://b.example.com/', secret })
   expect(moved.json).toMatchObject({
@@ -78,6 +81,20 @@ test('a secret alone is sealed for the URL that is named beside it', async () =>
     credential: null,
   })
   expect(dropped.json).toMatchObject({ revision: 3, auth: 'none', credential: null })
+})
+
+test('what came sealed, and what brought no secret, is not told as text', async () => {
+  const id = api.deps.ids('connection')
+  const { endpoint } = sealConnection({
+    url: plain.url,
+    headers: [],
+    ...{ connectionId: id, revision: 1, credentialId: api.deps.ids('credential') },
+    ...{ credentialVersion: 1, scope: 'org', key: api.key, localAllowed: false },
+  })
+  expect((await create({ id, name: 'docs', endpoint })).json).toMatchObject({ plaintext: false })
+  const renamed = await edit({ required: true, allowPlaintext: true })
+  expect(renamed.json).toMatchObject({ required: true, plaintext: false })
+  expect(api.log.join('\n')).not.toContain('a secret came as text')
 })
 
 test('text and seals are not mixed', async () => {
@@ -147,6 +164,11 @@ test('the whole way: discover, review, publish, enable, grant, session', async (
     token: expect.stringMatching(/^[\w-]{43}$/),
     connections: [{ name: 'docs', endpoint: 'http://127.0.0.1:7401/mcp/docs', tools: 1 }],
     unavailable: [],
+    denySet: {
+      revision: 1,
+      digest: expect.stringMatching(/^sha256:/),
+      entries: [{ host: 'docs.example.com', port: 443 }],
+    },
   })
   const shown = await api.call('alice', 'session.show', { params: { id: session.json.id } })
   expect(shown.json).toMatchObject({

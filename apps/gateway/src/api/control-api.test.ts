@@ -177,7 +177,7 @@ test('is alive always, ready while store answers and a worker of this release is
     {
       status: 'ready',
       gateway: { release: '0.1.0', build: 'test' },
-      worker: { state: 'up', release: '0.1.0', build: 'test' },
+      worker: { state: 'up', release: '0.1.0', build: 'test', isolation: null },
       store: { state: 'ok', code: null },
     },
   ])

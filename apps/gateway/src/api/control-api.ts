@@ -17,6 +17,7 @@ import { isAllowedHost, isAllowedOrigin } from '../http/allowed-hosts.ts'
 import type { ApiDeps } from './api-deps.ts'
 import { type FoundRoute, findRoute } from './find-route.ts'
 import { type Asked, createHandlers } from './handlers.ts'
+import { serveOAuthPage } from './oauth-pages.ts'
 import { serveProbe } from './probes.ts'
 import { readBody, readQuery } from './read-input.ts'
 import { writeError, writeJson } from './write-answer.ts'
@@ -37,6 +38,7 @@ export function createControlApi(deps: ApiDeps): RequestListener {
     checkListener(request, deps)
     const { path, search } = splitTarget(request.url ?? '/')
     if (await serveProbe(path, request, response, deps)) return
+    if (await serveOAuthPage({ path, search }, request, response, deps)) return
     if (path === `${base}/openapi.json` && request.method === 'GET')
       return writeJson(response, 200, document)
     if (!path.startsWith(`${base}/`)) throw new SallyportError('not_found')

@@ -1,5 +1,5 @@
 /** Checks of the running system. Each finding says who can mend it and what to do next. */
-import type { Connection } from '@sallyport/core'
+import { type Connection, conditionOf, dueBodies, readHealth } from '@sallyport/core'
 import {
   type Answer,
   type ErrorCode,
@@ -8,11 +8,25 @@ import {
   toSallyportError,
 } from '@sallyport/protocol'
 import type { ApiDeps } from './api-deps.ts'
+import { checkCondition } from './doctor-health.ts'
+import { checkIsolation } from './doctor-isolation.ts'
+import { checkVault } from './doctor-vault.ts'
 import type { HandlersOf } from './handlers.ts'
 import { listUpstream } from './list-upstream.ts'
 
 type Check = Answer<'doctor.run'>['items'][number]
-type Deps = Pick<ApiDeps, 'store' | 'worker' | 'self' | 'now' | 'checkpoints' | 'checkDataFolder'>
+type Deps = Pick<
+  ApiDeps,
+  | 'store'
+  | 'worker'
+  | 'refresher'
+  | 'vault'
+  | 'coreDumps'
+  | 'self'
+  | 'now'
+  | 'checkpoints'
+  | 'checkDataFolder'
+>
 
 const atOnce = 4
 const upstreamMs = 20_000
@@ -27,11 +41,17 @@ async function runChecks(deps: Deps): Promise<Check[]> {
     attempt('store', 'The database answers and keeps what it confirms.', () => deps.store.ping()),
     attempt('journal', 'The journal is signed up to now.', () => deps.checkpoints.write()),
     attempt('data-folder', 'The data folder can be written.', () => deps.checkDataFolder()),
+    attempt('retention', 'Kept arguments and results are deleted when they are due.', () =>
+      dueBodies(deps.store, deps.now()),
+    ),
   ])
-  return [...machine, checkWorker(deps), checkCertificate(deps), ...(await checkConnections(deps))]
+  const vault = await checkVault(deps)
+  const upstreams = await checkConnections(deps)
+  const worker = [checkWorker(deps), ...checkIsolation(deps), checkCertificate(deps)]
+  return [...machine, ...worker, ...vault, ...upstreams]
 }
 
-async function attempt(id: string, text: string, run: () => Promise<void>): Promise<Check> {
+async function attempt(id: string, text: string, run: () => Promise<unknown>): Promise<Check> {
   try {
     await run()
     return ok(id, text)
@@ -81,8 +101,13 @@ async function checkConnections(deps: Deps): Promise<Check[]> {
 async function checkConnection(deps: Deps, connection: Connection): Promise<Check> {
   const id = `connection:${connection.name}`
   try {
+    const recorded = await readHealth(deps.store, connection)
+    const found = checkCondition(id, connection.name, conditionOf(recorded, deps.now()), recorded)
+    // Without a credential it is not asked: what it would say is known.
+    if (found && recorded.credential?.state !== 'active') return found
     const { listing } = await within(upstreamMs, listUpstream(deps, connection))
-    return await judgeCatalog(deps, connection, id, listing.digest)
+    const judged = await judgeCatalog(deps, connection, id, listing.digest)
+    return judged.state === 'ok' && found?.state === 'warning' ? found : judged
   } catch (thrown) {
     const { code } = toSallyportError(thrown)
     const next = `sallyport connection test ${connection.name}`
@@ -127,6 +152,7 @@ const nextSteps: Partial<Record<ErrorCode, string>> = {
   wrong_release: 'Install one release, then restart sallyport up.',
   data_not_writable: 'Give the user that runs Sallyport the right to write the data folder.',
   store_unavailable: 'Start the database, then look again.',
+  row_unreadable: 'The log of sallyport up names the row; restore it from a backup.',
   journal_damaged: 'See what is missing with "sallyport audit verify".',
 }
 

@@ -16,9 +16,12 @@ export interface Listed {
 
 /** Has the worker list an upstream and notes how that went. Throws what the worker throws, `credential_missing`. */
 export async function listUpstream(
-  { store, worker }: Pick<ApiDeps, 'store' | 'worker'>,
-  connection: Connection,
+  { store, worker, refresher }: Pick<ApiDeps, 'store' | 'worker' | 'refresher'>,
+  given: Connection,
+  mayRefresh = true,
 ): Promise<Listed> {
+  // Its seals may be others by now: those that were read a while ago may be of a key that is gone.
+  const connection = (await store.connections.get(given.id)) ?? given
   const { id, revision, credentialId } = connection
   const credential = credentialId === null ? undefined : await store.credentials.get(credentialId)
   if (credentialId !== null && credential?.state !== 'active')
@@ -35,6 +38,15 @@ export async function listUpstream(
     return { listing, asked }
   } catch (thrown) {
     const error = toSallyportError(thrown)
+    const isOver = error.code === 'upstream_http_401' || error.code === 'credential_expired'
+    if (isOver && mayRefresh && credential?.clear.oauth?.refreshable) {
+      // A listing changes nothing: it is asked for once more, with the next token.
+      const refreshed = await refresher.refresh(credential)
+      if (refreshed === 'renewed')
+        return listUpstream({ store, worker, refresher }, connection, false)
+      // Its health says already that somebody has to sign in, and why.
+      if (refreshed === 'unusable') throw error
+    }
     await recordHealth(store, { id, revision, code: error.code })
     throw error
   }
@@ -48,12 +60,10 @@ const otherFailures: readonly ErrorCode[] = [
   'credential_in_result',
   'destination_refused',
   'local_upstreams_off',
-  'seal_mismatch',
-  'seal_unreadable',
   'too_many_tools',
 ]
 
 /** A failure of the upstream, or of what was typed about it; not one of ours. */
 export function isUpstreamFailure(code: ErrorCode): boolean {
-  return code.startsWith('upstream_') || otherFailures.includes(code)
+  return /^(?:upstream|seal)_/.test(code) || otherFailures.includes(code)
 }

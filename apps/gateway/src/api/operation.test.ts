@@ -1,4 +1,4 @@
-import { disableConnection } from '@sallyport/core'
+import { disableConnection, disconnect } from '@sallyport/core'
 import { SallyportError } from '@sallyport/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ApiWorld, startApi } from '../../../../tests/authority/api-world.ts'
@@ -92,12 +92,18 @@ test('the doctor finds nothing where all is well', async () => {
     'store',
     'journal',
     'data-folder',
+    'retention',
     'worker',
+    'worker-isolation',
     'certificate',
+    'vault-keys',
+    'core-dumps',
     'connection:docs',
   ])
-  expect(Object.values(found).map(({ state, next }) => [state, next])).toEqual(
-    Array.from({ length: 6 }, () => ['ok', null]),
+  // The scripted worker does not say what is around it.
+  const others = Object.entries(found).filter(([id]) => id !== 'worker-isolation')
+  expect(others.map(([, { state, next }]) => [state, next])).toEqual(
+    Array.from({ length: 9 }, () => ['ok', null]),
   )
 })
 
@@ -150,4 +156,16 @@ test('the doctor tells connections that are unreachable, unpublished, disabled o
     who: 'owner',
     next: 'sallyport connection test fine',
   })
+})
+
+test('the doctor says who has to sign in, without asking the server', async () => {
+  const connection = await enabledConnection(api, api.admin, { token: 't0ken' })
+  await disconnect(api.deps, api.admin, connection.id)
+  const listed = api.worker.listed.length
+  expect((await checks())['connection:docs']).toMatchObject({
+    state: 'problem',
+    text: 'Its credential was revoked.',
+    next: 'sallyport connection edit docs',
+  })
+  expect(api.worker.listed).toHaveLength(listed)
 })

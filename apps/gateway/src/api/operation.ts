@@ -4,14 +4,8 @@ import type { ApiDeps } from './api-deps.ts'
 import type { HandlersOf } from './handlers.ts'
 import { viewTime } from './view-time.ts'
 
-export function operationHandlers(deps: ApiDeps): HandlersOf<'status' | 'vault'> {
-  return {
-    'status.show': () => showStatus(deps),
-    'vault.show': async () => {
-      const { kid, jwk } = deps.worker.vaultKey()
-      return { kid, jwk, localUpstreams: deps.destinations.localAllowed }
-    },
-  }
+export function operationHandlers(deps: ApiDeps): HandlersOf<'status'> {
+  return { 'status.show': () => showStatus(deps) }
 }
 
 export async function showStatus({ store, worker, self }: ApiDeps): Promise<Answer<'status.show'>> {
@@ -27,6 +21,7 @@ export async function showStatus({ store, worker, self }: ApiDeps): Promise<Answ
     connections: (await store.connections.list()).length,
     sessions: await store.sessions.count('open'),
     dispatching: await store.executions.count('dispatching'),
+    pendingApprovals: await store.approvals.count('pending'),
     unknown: await store.executions.count('unknown'),
   }
 }

@@ -1,5 +1,6 @@
 /** What is asked without a token, by whatever supervises: is it alive, is it ready, how is it doing. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ConditionName } from '@sallyport/core'
 import { SallyportError, toSallyportError } from '@sallyport/protocol'
 import type { ProbeDeps } from './api-deps.ts'
 import { writeJson, writeText } from './write-answer.ts'
@@ -11,7 +12,19 @@ const probes: Readonly<Record<string, Probe>> = {
   '/readyz': ready,
   '/metrics': async (response, { store, worker, metrics }) => {
     metrics.workerUp(worker.info().state === 'up')
-    const text = await metrics.render(await store.sessions.count('open'))
+    const [sessionsOpen, approvalsPending, outcomesUnknown, told, newest] = await Promise.all([
+      store.sessions.count('open'),
+      store.approvals.count('pending'),
+      store.executions.count('unknown'),
+      store.conditions.list(),
+      store.denials.newest(),
+    ])
+    const connections = new Map<ConditionName, number>()
+    for (const { condition } of told)
+      connections.set(condition, (connections.get(condition) ?? 0) + 1)
+    const counted = { sessionsOpen, approvalsPending, outcomesUnknown, connections }
+    const denySetsStaged = newest?.state === 'staged' ? 1 : 0
+    const text = await metrics.render({ ...counted, denySetsStaged })
     writeText(response, 200, metrics.contentType, text)
   },
 }
@@ -34,7 +47,7 @@ export async function serveProbe(
 }
 
 async function ready(response: ServerResponse, { store, worker, self }: ProbeDeps): Promise<void> {
-  const { state, release, build } = worker.info()
+  const { state, release, build, isolation } = worker.info()
   const storeCode = await store.ping().then(
     () => null,
     (thrown: unknown) => toSallyportError(thrown).code,
@@ -43,7 +56,7 @@ async function ready(response: ServerResponse, { store, worker, self }: ProbeDep
   writeJson(response, isReady ? 200 : 503, {
     status: isReady ? 'ready' : 'not_ready',
     gateway: { release: self.release, build: self.build },
-    worker: { state, release, build },
+    worker: { state, release, build, isolation: isolation?.layers ?? null },
     store: { state: storeCode === null ? 'ok' : 'failed', code: storeCode },
   })
 }

@@ -1,4 +1,14 @@
-import { type Actor, type Connection, type Credential, mayUse } from '@sallyport/core'
+import {
+  type Actor,
+  type Connection,
+  type Credential,
+  conditionOf,
+  hasDrifted,
+  mayUse,
+  type OAuthConnection,
+  type RecordedHealth,
+  readHealth,
+} from '@sallyport/core'
 import type { Answer } from '@sallyport/protocol'
 import type { ApiDeps } from './api-deps.ts'
 import { viewTime, viewTimeOrNull } from './view-time.ts'
@@ -7,13 +17,14 @@ type View = Answer<'connection.show'>
 
 /** Of a personal connection another than its owner sees that it exists, not where it leads nor how. */
 export async function viewConnection(
-  { store }: Pick<ApiDeps, 'store'>,
+  { store, now }: Pick<ApiDeps, 'store' | 'now'>,
   actor: Actor,
   connection: Connection,
 ): Promise<View> {
-  const { credentialId } = connection
-  const credential = credentialId === null ? undefined : await store.credentials.get(credentialId)
+  const recorded = await readHealth(store, connection)
+  const { credential, oauth } = recorded
   const isOpen = mayUse(actor, connection)
+  const catalogs = await viewCatalogs(store, recorded)
   return {
     id: connection.id,
     name: connection.name,
@@ -22,21 +33,28 @@ export async function viewConnection(
     ownerId: connection.ownerId,
     transport: connection.transport,
     endpoint: isOpen ? originOf(connection) : '',
-    auth: authOf(credential),
+    auth: authOf(credential, oauth),
     headerNames: isOpen ? [...(credential?.clear.headerNames ?? [])] : [],
     credential: credential
-      ? { id: credential.id, version: credential.version, state: credential.state }
+      ? {
+          id: credential.id,
+          version: credential.version,
+          state: credential.state,
+          oauth: isOpen ? viewOAuth(credential) : null,
+        }
       : null,
+    missingScopes: isOpen ? [...(oauth?.scopeRequired ?? [])] : [],
     revision: connection.revision,
     version: connection.version,
     required: connection.required,
     limits: connection.limits,
-    ...(await viewCatalogs(store, connection)),
+    ...catalogs,
     health: {
       state: connection.health.state,
       code: connection.health.code,
       at: viewTimeOrNull(connection.health.at),
     },
+    condition: conditionOf(recorded, now()).condition,
     createdAt: viewTime(connection.createdAt),
     updatedAt: viewTime(connection.updatedAt),
   }
@@ -48,17 +66,34 @@ function originOf({ endpointClear }: Connection): string {
     : ''
 }
 
-function authOf(credential: Credential | undefined): View['auth'] {
+function authOf(
+  credential: Credential | undefined,
+  oauth: OAuthConnection | undefined,
+): View['auth'] {
+  if (oauth) return oauth.grantType === 'client_credentials' ? oauth.grantType : 'oauth'
   if (!credential) return 'none'
   return credential.clear.bearer ? 'bearer' : 'headers'
 }
 
+function viewOAuth({ clear }: Credential): NonNullable<View['credential']>['oauth'] {
+  if (!clear.oauth) return null
+  const { issuerHost, refreshable, expiresAt = null, account = null, oauthScope = '' } = clear.oauth
+  return {
+    issuerHost,
+    refreshable,
+    expiresAt: viewTimeOrNull(expiresAt),
+    account,
+    scopes: oauthScope.split(' ').filter((one) => one !== ''),
+  }
+}
+
 async function viewCatalogs(
   store: ApiDeps['store'],
-  { id, publishedId, revision }: Connection,
+  recorded: RecordedHealth,
 ): Promise<Pick<View, 'published' | 'observed'>> {
+  const { publishedId, revision } = recorded.connection
   const catalog = publishedId === null ? undefined : await store.catalogs.get(publishedId)
-  const seen = await store.connections.observation(id)
+  const seen = recorded.observation
   const isCurrent = seen?.connectionRevision === revision
   return {
     published: catalog ? { catalogId: catalog.id, number: catalog.number ?? 0 } : null,
@@ -67,7 +102,7 @@ async function viewCatalogs(
         ? {
             digest: seen.digest,
             at: viewTime(seen.at),
-            drift: catalog !== undefined && catalog.digest !== seen.digest,
+            drift: hasDrifted(recorded),
           }
         : null,
   }

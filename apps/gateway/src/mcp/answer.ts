@@ -23,26 +23,40 @@ function errorText(id: string | undefined, { code, message, data }: Refusal): st
   return `{"jsonrpc":"2.0","id":${id ?? 'null'},"error":${error}}`
 }
 
+/** `body`: JSON text, or its parts in order. */
 export function answerJson(
   res: ServerResponse,
   status: number,
-  body: string | Buffer,
+  body: string | readonly Buffer[],
   timing: Timing,
   headers?: Readonly<Record<string, string>>,
 ): void {
   if (!isUnanswered(res)) return
+  const length = typeof body === 'string' ? Buffer.byteLength(body) : lengthOf(body)
   res.writeHead(status, {
     'content-type': 'application/json',
-    'content-length': typeof body === 'string' ? Buffer.byteLength(body) : body.length,
+    'content-length': length,
     ...headers,
   })
+  if (typeof body === 'string') res.end(body)
   // Node joins headers and a Latin-1 string into one write; bytes one to one, and half the cost of two.
-  if (typeof body === 'string' || body.length > joinLimit) res.end(body)
-  else res.end(body.toString('latin1'), 'latin1')
+  else if (length <= joinLimit) res.end(Buffer.concat(body).toString('latin1'), 'latin1')
+  else endInParts(res, body)
   watchReader(res, timing)
 }
 
 const joinLimit = 16_384
+
+function lengthOf(parts: readonly Buffer[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** Large parts leave as they are, in one system call. */
+function endInParts(res: ServerResponse, parts: readonly Buffer[]): void {
+  res.cork()
+  for (const part of parts.slice(0, -1)) res.write(part)
+  res.end(parts.at(-1))
+}
 
 export function answerError(
   res: ServerResponse,

@@ -13,6 +13,11 @@ type Progress = Pick<ProgressHead, 'progress' | 'total' | 'message'>
 export class CallReply {
   /** Set when the guest gave a token and takes events. */
   readonly progress: ((progress: Progress) => void) | undefined
+  /** The answer waits for somebody: opens the stream now. Nothing for a guest without events, or one that has gone. */
+  readonly held = (): void => {
+    const { res } = this.#exchange
+    if (this.#late !== undefined && !res.headersSent && !res.closed) this.#open()
+  }
   readonly #exchange: Exchange
   readonly #late: NodeJS.Timeout | undefined
   #stream: EventStream | undefined
@@ -21,8 +26,9 @@ export class CallReply {
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange
-    if (!acceptsStream(exchange.req)) return
-    const { message, res, timing } = exchange
+    const { req, message, res, timing } = exchange
+    // What would end the timers of a stream has happened already.
+    if (!acceptsStream(req) || res.closed) return
     this.#late = setTimeout(() => this.#open(), timing.openStreamAfterMs)
     res.once('close', () => clearTimeout(this.#late))
     const token = message.meta.get('progressToken')
@@ -34,7 +40,7 @@ export class CallReply {
   finish(result: Buffer): void {
     const { id, era } = this.#exchange
     const head = Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":`)
-    this.#finish(Buffer.concat([head, era === 'modern' ? withResultType(result) : result, closing]))
+    this.#finish([head, era === 'modern' ? withResultType(result) : result, closing])
   }
 
   finishOwn(result: object): void {
@@ -42,10 +48,11 @@ export class CallReply {
     this.#finish(responseText(id, ownResult(this.#exchange, result)))
   }
 
-  #finish(response: string | Buffer): void {
+  #finish(response: string | readonly Buffer[]): void {
     clearTimeout(this.#late)
-    if (this.#stream) this.#stream.end(response)
-    else answerJson(this.#exchange.res, 200, response, this.#exchange.timing)
+    const { res, timing } = this.#exchange
+    if (!this.#stream) answerJson(res, 200, response, timing)
+    else this.#stream.end(typeof response === 'string' ? response : Buffer.concat(response))
   }
 
   #open(): EventStream {
@@ -58,7 +65,7 @@ export class CallReply {
   #tell(token: string, { progress, total, message }: Progress): void {
     // Values must rise; a client may give up on the call over one that does not.
     const { res } = this.#exchange
-    if (!(progress > this.#told) || res.writableEnded || res.closed) return
+    if (!(progress > this.#told) || res.writableEnded) return
     this.#told = progress
     const rest = JSON.stringify({ progress, total, message }).slice(1)
     this.#open().send(
@@ -74,7 +81,7 @@ export class CallReply {
     const isSilent = this.#told < 1e-3
     if (this.progress && isSilent && !stream.isBehind) {
       this.#quiets++
-      this.progress({ progress: this.#quiets * 1e-6, message: 'The call is still running.' })
+      this.progress({ progress: this.#quiets * 1e-6, message: 'The call has not ended yet.' })
     } else {
       stream.comment()
     }

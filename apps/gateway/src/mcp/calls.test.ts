@@ -1,20 +1,23 @@
 import type { CallOutcome, CallRequest } from '@sallyport/core'
 import { afterEach, expect, test } from 'vitest'
 import {
-  bareSocket,
-  bearerHead,
   boundTool,
-  eventually,
-  modern,
-  openStream,
   result,
-  rpc,
   type Script,
   type ScriptedEndpoint,
-  send,
   startScripted,
   textResult,
 } from './scripted-core.ts'
+import {
+  bareCall,
+  bareSocket,
+  bearerHead,
+  eventually,
+  modern,
+  openStream,
+  rpc,
+  send,
+} from './scripted-guest.ts'
 
 let at: ScriptedEndpoint
 afterEach(() => at.close())
@@ -60,8 +63,11 @@ test('hands on nothing else of the guest but the session, the tool and a call id
   expect(Object.keys(call as object).sort()).toEqual([
     'argumentsText',
     'callId',
+    'cancelled',
+    'era',
+    'held',
+    'left',
     'session',
-    'signal',
     'tool',
   ])
   expect(call?.tool.binding.exposedName).toBe('read')
@@ -260,36 +266,48 @@ test('ignores progress that comes after the result, also while that is still on 
   socket.destroy()
 })
 
-test.each([
-  ['an open stream', { timing: { openStreamAfterMs: 5 } }],
-  ['a body that has not begun', {}],
-])('a guest of 2026-07-28 that closes %s wishes to cancel', async (_, options) => {
-  const held = await startHeld(options)
-  const socket = await bareSocket(at)
-  const { headers, body } = modern('tools/call', { name: 'files__read' })
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  const rest = [...lines, 'Accept: text/event-stream', `Content-Length: ${body.length}`]
-  socket.write(bearerHead(at, rest) + body)
-  await eventually(() => at.calls.length === 1 && ('timing' in options ? socket.got !== '' : true))
-  expect(at.calls[0]?.signal?.aborted).toBe(false)
-  socket.destroy()
-  await eventually(() => at.calls[0]?.signal?.aborted === true)
-  expect(at.calls[0]?.signal?.reason).toBe('closed')
-  held[0]?.(textResult('late'))
-})
+const eras = ['legacy', 'modern'] as const
+const leavings = eras.flatMap((era) => [
+  [era, 'an open stream', { timing: { openStreamAfterMs: 5 } }] as const,
+  [era, 'an answer that has not begun', {}] as const,
+])
 
-test('a guest of an earlier era that leaves takes nothing back', async () => {
-  const held = await startHeld()
-  const socket = await bareSocket(at)
-  const body = callWith('')
-  socket.write(bearerHead(at, [`Content-Length: ${body.length}`]) + body)
-  await eventually(() => at.calls.length === 1)
+test.each(leavings)('a guest (%s) that closes %s has left', async (era, _, options) => {
+  const held = await startHeld(options)
+  const socket = await bareCall(at, era)
+  await eventually(() => at.calls.length === 1 && ('timing' in options ? socket.got !== '' : true))
+  const [call] = at.calls
+  expect([call?.era, call?.left?.aborted]).toEqual([era, false])
   socket.destroy()
-  await send(at, { body: rpc('ping') })
-  expect(at.calls[0]?.signal?.aborted).toBe(false)
+  await eventually(() => call?.left?.aborted === true)
+  expect(call?.left?.reason).toBe('closed')
+  expect(call?.cancelled?.aborted).toBe(era === 'legacy' ? false : undefined)
   held[0]?.(textResult('late'))
   expect((await send(at, { body: rpc('ping') })).status).toBe(200)
   expect(at.reports).toEqual([])
+})
+
+test.each(eras)('a guest (%s) whose answer was handed over has not left', async (era) => {
+  const held = await startHeld()
+  const socket = await bareCall(at, era)
+  await eventually(() => at.calls.length === 1)
+  held[0]?.(textResult('done'))
+  await eventually(() => socket.got.endsWith('}}'))
+  socket.destroy()
+  await eventually(() => at.connections() === 0)
+  expect(at.calls[0]?.left?.aborted).toBe(false)
+})
+
+test('an explicit cancel reaches a call whose guest has left, until its outcome is known', async () => {
+  const held = await startHeld()
+  for (let n = 0; n < 2; n++) (await bareCall(at, 'legacy', 7 + n)).destroy()
+  await eventually(() => at.calls.every(({ left }) => left?.aborted) && at.calls.length === 2)
+  held[at.calls.findIndex(({ callId }) => callId === 'call-8')]?.(textResult('late'))
+  await send(at, { body: rpc('ping') })
+  for (const id of [7, 8]) expect((await send(at, { body: cancel(id) })).status).toBe(202)
+  const cancelled = at.calls.map((call) => [call.callId, call.cancelled?.aborted])
+  expect(Object.fromEntries(cancelled)).toEqual({ 'call-7': true, 'call-8': false })
+  for (const answer of held) answer(textResult('late'))
 })
 
 test("a call that goes on without its guest still counts among the session's calls", async () => {
@@ -323,12 +341,12 @@ test('an explicit cancel aborts the call of its own MCP session alone', async ()
   const body = callWith('')
   const answers = [mine, other, {}].map((headers) => send(at, { headers, body }))
   await eventually(() => at.calls.length === 3)
-  const aborted = () => at.calls.map(({ signal }) => signal?.aborted)
+  const aborted = () => at.calls.map(({ cancelled }) => cancelled?.aborted)
   await send(at, { headers: mine, body: cancel(8) })
   expect(aborted()).toEqual([false, false, false])
   expect((await send(at, { headers: mine, body: cancel(7) })).status).toBe(202)
   expect(aborted().filter(Boolean)).toHaveLength(1)
-  expect(at.calls.find(({ signal }) => signal?.aborted)?.signal?.reason).toBe('cancelled')
+  expect(at.calls.find(({ cancelled }) => cancelled?.aborted)?.cancelled?.reason).toBe('cancelled')
   await send(at, { body: cancel(7) })
   expect(aborted().filter(Boolean)).toHaveLength(2)
   for (const answer of held) answer(textResult('late'))

@@ -1,13 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import {
-  boundTool,
-  modern,
-  result,
-  rpc,
-  type ScriptedEndpoint,
-  send,
-  startScripted,
-} from './scripted-core.ts'
+import { boundTool, result, type ScriptedEndpoint, startScripted } from './scripted-core.ts'
+import { modern, rpc, send } from './scripted-guest.ts'
 
 let at: ScriptedEndpoint
 afterEach(() => at.close())
@@ -212,6 +205,20 @@ test('lists what may be called, in order, as it was reviewed, under the names of
   const fewer = await send(at, { body: rpc('tools/list') })
   const names = fewer.json.result.tools.map(({ name }: { name: string }) => name)
   expect(names).toEqual(['files__list', 'mail__read'])
+})
+
+test('remembers of each session which tools it has asked to see', async () => {
+  const tools = ['files', 'mail'].map((connection) => boundTool({ connection }))
+  at = await startScripted({ tools })
+  const { session } = at.addSession()
+  const other = at.addSession()
+  const shown = (id: typeof session.id) => [...(at?.endpoint.shown(id) ?? [])]
+  expect(shown(other.session.id)).toEqual([])
+  await send(at, { ...modern('tools/list'), path: '/mcp/mail', token: other.token })
+  expect(shown(other.session.id)).toEqual(['mail__read'])
+  await send(at, { body: rpc('tools/list'), token: other.token })
+  expect(shown(other.session.id)).toEqual(['mail__read', 'files__read'])
+  expect(shown(session.id)).toEqual([])
 })
 
 test('gives five hundred tools a page, and takes only its own cursors', async () => {

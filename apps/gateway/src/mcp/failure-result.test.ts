@@ -95,8 +95,32 @@ test('shows invisible characters of a field by their number', () => {
   )
 })
 
-test.each(Object.keys(errors) as ErrorCode[])('has a next step for %s', (code) => {
-  expect(text(failed(code))).toMatch(
-    /^[a-z0-9_]+: .+\nExecution: exe_0{26}\nNext: (Call again later|Do not repeat this call unchanged)\./,
-  )
+test.each(Object.keys(errors) as ErrorCode[])(
+  'has a next step for %s that says first whether repeating helps',
+  (code) => {
+    const start = errors[code].retry ? 'Call again ' : 'Do not '
+    expect(text(failed(code))).toMatch(
+      new RegExp(`^${code}: .+\\nExecution: exe_0{26}\\nNext: ${start}[^\\n]+$`),
+    )
+  },
+)
+
+test.each([
+  ['approval_denied', 'Tell the user that it was denied'],
+  ['approval_expired', '`sallyport approvals watch`'],
+  ['too_many_approvals', '`sallyport approvals watch`'],
+  ['outcome_unknown', `\`sallyport executions resolve ${executionId} --applied --note TEXT\``],
+  ['tool_outcome_unknown', `\`sallyport executions resolve ${executionId} `],
+] as const)('says of %s what a person can do', (code, hint) => {
+  expect(text(failed(code))).toContain(hint)
+})
+
+test('says that an outcome is of an identical earlier call, in text and structure alike', () => {
+  const failure = failed('resolved_applied', { earlier: { finishedAt: 1_800_000_000_000 } })
+  const sentence =
+    'This is the outcome of an identical earlier call, which ended at 2027-01-15T08:00:00.000Z. Nothing was sent now.'
+  expect(text(failure).split('\n')[1]).toBe(sentence)
+  expect(failureResult(failure, boundTool())).toMatchObject({
+    structuredContent: { error: { earlier: sentence } },
+  })
 })

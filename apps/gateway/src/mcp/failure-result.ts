@@ -3,7 +3,9 @@
  * Some clients show the model only the text and others only the structured content, so both say the same.
  */
 import type { BoundTool, CallOutcome } from '@sallyport/core'
-import { type ErrorEntry, errors } from '@sallyport/protocol'
+import { errors } from '@sallyport/protocol'
+import { earlierSentence } from './earlier.ts'
+import { nextStep } from './next-step.ts'
 
 export type Failure = Extract<CallOutcome, { kind: 'failure' }>
 
@@ -11,13 +13,18 @@ const messageLimit = 1_000
 const errorBytesLimit = 65_536
 
 /** A `CallToolResult` without era or identity. */
-export function failureResult(failure: Failure, tool: BoundTool): Record<string, unknown> {
+export function failureResult(
+  failure: Failure,
+  tool: Pick<BoundTool, 'outputSchema'>,
+): Record<string, unknown> {
   const entry = errors[failure.code]
   const { code, field, detail, executionId, rpcError } = failure
-  const next = nextStep(entry)
+  const earlier = failure.earlier && earlierSentence(failure.earlier)
+  const next = nextStep(code, executionId)
   const said = rpcError && quoteError(rpcError)
   const lines = [
     `${code}: ${entry.text}`,
+    earlier,
     field === undefined
       ? undefined
       : `Field: ${field === '' ? '(the arguments as a whole)' : visible(field)}`,
@@ -29,6 +36,7 @@ export function failureResult(failure: Failure, tool: BoundTool): Record<string,
   const error = {
     code,
     message: entry.text,
+    earlier,
     field,
     detail,
     upstream: said,
@@ -40,21 +48,6 @@ export function failureResult(failure: Failure, tool: BoundTool): Record<string,
     content: [{ type: 'text', text: lines.filter((line) => line !== undefined).join('\n') }],
     ...(tool.outputSchema === null ? { structuredContent: { error } } : {}),
     isError: true,
-  }
-}
-
-function nextStep(entry: ErrorEntry): string {
-  const again = entry.retry ? 'Call again later.' : 'Do not repeat this call unchanged.'
-  switch (entry.who) {
-    case 'guest':
-    case 'nobody':
-      return again
-    case 'owner':
-      return `${again} Tell the user: the owner can change it.`
-    case 'administrator':
-      return `${again} Tell the user: an administrator can change it.`
-    case 'operator':
-      return `${again} Tell the user: the operator of Sallyport can change it.`
   }
 }
 

@@ -3,7 +3,7 @@ import type { RunningCall } from './cancel-book.ts'
 import type { Exchange } from './exchange.ts'
 
 export class GuestCall {
-  readonly #controller = new AbortController()
+  readonly #leave = new AbortController()
   readonly #running: RunningCall | undefined
   readonly #exchange: Exchange
   #isSettled = false
@@ -14,14 +14,19 @@ export class GuestCall {
     this.#exchange = exchange
     const { res, id, cancelScope, traffic } = exchange
     if (cancelScope !== null)
-      this.#running = traffic.cancels.begin(cancelScope, id, this.#controller)
+      this.#running = traffic.cancels.begin(cancelScope, id, new AbortController())
     if (res.closed) this.#onLeft()
     else res.once('close', () => this.#onLeft())
   }
 
-  /** Aborted with `cancelled` or `closed` as the reason. */
-  get signal(): AbortSignal {
-    return this.#controller.signal
+  /** Aborted by an explicit cancel, also long after the guest has left. Undefined where the era has none. */
+  get cancelled(): AbortSignal | undefined {
+    return this.#running?.signal
+  }
+
+  /** Aborted when the response closes before `settle`. What that means is for the core to say. */
+  get left(): AbortSignal {
+    return this.#leave.signal
   }
 
   /** Its cancel came before it. */
@@ -29,17 +34,17 @@ export class GuestCall {
     return this.#exchange.cancelScope !== null && this.#running === undefined
   }
 
-  /** Its outcome is known. */
+  /** Its answer is known. */
   settle(): void {
     this.#isSettled = true
     this.#running?.end()
     this.#free()
   }
 
-  /** Its answer has left, or nobody is there to take it: a cancel in 2026-07-28, nothing in the eras before. */
+  /** Its answer has left, or nobody is there to take it. */
   #onLeft(): void {
     this.#hasLeft = true
-    if (this.#exchange.era === 'modern' && !this.#isSettled) this.#controller.abort('closed')
+    if (!this.#isSettled) this.#leave.abort('closed')
     this.#free()
   }
 

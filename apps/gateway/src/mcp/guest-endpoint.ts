@@ -6,18 +6,22 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Calls, Session, SessionReads, Toolsets } from '@sallyport/core'
 import { type SessionId, toSallyportError } from '@sallyport/protocol'
 import { admit } from './admit.ts'
-import { refusalOf, refuseUnread } from './answer.ts'
+import { answerEmpty, refusalOf, refuseUnread } from './answer.ts'
+import { Deliveries } from './deliveries.ts'
+import { type Malformed, type Message, readMessage } from './envelope.ts'
 import { serveLegacySession } from './legacy-session.ts'
 import { mcpSessionIds } from './mcp-session-id.ts'
 import { randomIds } from './random-ids.ts'
-import { readBody } from './read-body.ts'
+import { type BodyRead, readBody } from './read-body.ts'
 import { type ReceiveDeps, receive } from './receive.ts'
 import { type GuestLimits, Traffics } from './session-traffic.ts'
+import { settledCalls } from './shim.ts'
+import { ShownTools } from './shown-tools.ts'
 import { defaultTiming, type Timing } from './timing.ts'
 import { ToolList } from './tool-list.ts'
 
 export interface GuestEndpointOptions {
-  readonly sessions: Pick<SessionReads, 'byTokenHash'>
+  readonly sessions: Pick<SessionReads, 'byTokenHash' | 'get'>
   readonly toolsets: Toolsets
   readonly calls: Calls
   /** Has to call `open`, at the latest when changes begin to be told to the session. */
@@ -40,8 +44,12 @@ export interface GuestEndpointOptions {
 export interface GuestEndpoint {
   /** For the `request` and `checkContinue` events of a server made with `guestServerOptions`. Never throws. */
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void
+  /** The same for a listener that only the guest of this session reaches: it brings no bearer. */
+  readonly handleOf: (session: SessionId) => (req: IncomingMessage, res: ServerResponse) => void
   /** Sessions that have a stream for changes open. */
   watched(): readonly SessionId[]
+  /** Names, as at `/mcp`, of the tools that the session's guest has asked to see here and was shown. */
+  shown(session: SessionId): ReadonlySet<string>
   /** Tells the open streams of these sessions that their list of tools changed. */
   toolsChanged(sessions: readonly SessionId[] | 'all'): void
   /** Ends the open streams of sessions that ended; their tokens are refused by their rows. */
@@ -60,6 +68,7 @@ class Endpoint implements GuestEndpoint {
   readonly #options: GuestEndpointOptions
   readonly #deps: ReceiveDeps
   readonly #traffics: Traffics
+  readonly #shown = new ShownTools()
   readonly #open = new Set<ServerResponse>()
   readonly #sweep: NodeJS.Timeout
   #isClosing = false
@@ -69,12 +78,15 @@ class Endpoint implements GuestEndpoint {
     const { settings, now, macKey, random, sessions } = options
     this.#options = options
     this.#traffics = new Traffics(settings, now)
+    const timing = { ...defaultTiming, ...options.timing }
     this.#deps = {
       ...options,
-      timing: { ...defaultTiming, ...options.timing },
+      timing,
+      deliveries: new Deliveries(now, timing.lingerMs),
       ids: mcpSessionIds(macKey, random),
       callIds: randomIds(random, now),
       list: new ToolList(),
+      shown: this.#shown,
       isStillOpen: async ({ tokenHash }) =>
         (await sessions.byTokenHash(tokenHash))?.state === 'open',
     }
@@ -82,13 +94,22 @@ class Endpoint implements GuestEndpoint {
     this.#sweep.unref()
   }
 
-  readonly handle = (req: IncomingMessage, res: ServerResponse): void => {
+  readonly handle = (req: IncomingMessage, res: ServerResponse): void =>
+    this.#handle(req, res, undefined)
+
+  readonly handleOf =
+    (session: SessionId) =>
+    (req: IncomingMessage, res: ServerResponse): void =>
+      this.#handle(req, res, session)
+
+  #handle(req: IncomingMessage, res: ServerResponse, bound: SessionId | undefined): void {
     this.#open.add(res)
+    this.#deps.deliveries.request(req.socket)
     res.once('close', () => {
       this.#open.delete(res)
       if (this.#open.size === 0) this.#onIdle()
     })
-    this.#serve(req, res).catch((thrown) => {
+    this.#serve(req, res, bound).catch((thrown) => {
       this.#options.report(thrown, 'guest endpoint')
       refuseUnread(req, res, refusalOf(toSallyportError(thrown).code), this.#deps.timing)
     })
@@ -96,6 +117,10 @@ class Endpoint implements GuestEndpoint {
 
   watched(): readonly SessionId[] {
     return this.#traffics.streaming()
+  }
+
+  shown(session: SessionId): ReadonlySet<string> {
+    return this.#shown.of(session)
   }
 
   toolsChanged(sessions: readonly SessionId[] | 'all'): void {
@@ -109,6 +134,7 @@ class Endpoint implements GuestEndpoint {
   async close(): Promise<void> {
     this.#isClosing = true
     clearInterval(this.#sweep)
+    this.#deps.deliveries.stop()
     for (const stream of this.#traffics.streams('all')) stream.end()
     if (this.#open.size === 0) return
     await new Promise<void>((resolve) => {
@@ -121,13 +147,22 @@ class Endpoint implements GuestEndpoint {
     for (const res of this.#open) res.destroy()
   }
 
-  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { sessions, toolsets, hosts, settings } = this.#options
+  async #serve(
+    req: IncomingMessage,
+    res: ServerResponse,
+    bound: SessionId | undefined,
+  ): Promise<void> {
+    const { settings } = this.#options
     const traffics = this.#traffics
     const isClosing = () => this.#isClosing
-    const admitted = await admit(req, { sessions, toolsets, hosts, traffics, isClosing })
-    const { timing } = this.#deps
+    const admitted = await admit(req, bound, { ...this.#options, traffics, isClosing })
+    const { timing, deliveries } = this.#deps
     if ('status' in admitted) return refuseUnread(req, res, admitted, timing)
+    const settled = settledCalls(req)
+    if (settled) {
+      deliveries.settle(admitted.session.id, settled)
+      return answerEmpty(res, 202)
+    }
     if (req.method !== 'POST') return serveLegacySession(req, res, admitted, this.#deps)
     if (req.headers.expect !== undefined) res.writeContinue()
     const body = await readBody(req, settings().bodyLimitBytes, admitted.traffic.bodies)
@@ -139,11 +174,18 @@ class Endpoint implements GuestEndpoint {
       case 'too_many':
         return refuseUnread(req, res, refusalOf('too_many', { 'retry-after': '1' }), timing)
       case 'read':
-        await receive(req, res, admitted, body.bytes, this.#deps).finally(() => {
+        try {
+          await receive(req, res, admitted, messageOf(body), this.#deps)
+        } finally {
           // A call may go on when its guest has left, and a stream long after its request was served.
           if (res.closed) body.release()
           else res.once('close', body.release)
-        })
+        }
     }
   }
+}
+
+/** Not in line above: a function that waits keeps whatever passed through it. */
+function messageOf(body: BodyRead): Message | Malformed {
+  return readMessage(body.take())
 }

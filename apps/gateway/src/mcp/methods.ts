@@ -14,12 +14,14 @@ import {
 } from './exchange.ts'
 import { listen } from './listen.ts'
 import type { McpSessionIds } from './mcp-session-id.ts'
+import type { ShownTools } from './shown-tools.ts'
 import type { ToolList } from './tool-list.ts'
 
 export interface MethodDeps extends CallDeps {
   readonly toolsets: Toolsets
   readonly ids: McpSessionIds
   readonly list: ToolList
+  readonly shown: ShownTools
   /** Asks the store whether the session is still open. */
   readonly isStillOpen: (session: Session) => Promise<boolean>
   readonly listening: (session: Session, open: () => void) => Promise<void>
@@ -28,7 +30,8 @@ export interface MethodDeps extends CallDeps {
 const discoverTtlMs = 3_600_000
 const listTtlMs = 60_000
 
-export async function dispatch(exchange: Exchange, deps: MethodDeps): Promise<void> {
+/** May throw as well as reject. A call can be held for long, so nothing waits here in between. */
+export function dispatch(exchange: Exchange, deps: MethodDeps): Promise<void> | void {
   const isModern = exchange.era === 'modern'
   switch (exchange.message.method) {
     case 'tools/call':
@@ -68,7 +71,7 @@ function discover(exchange: Exchange): void {
   )
 }
 
-async function listTools(exchange: Exchange, { toolsets, list }: MethodDeps): Promise<void> {
+async function listTools(exchange: Exchange, { toolsets, list, shown }: MethodDeps): Promise<void> {
   const { session, connection, era, message } = exchange
   const cursorText = message.params.get('cursor')
   const cursor = stringOf(cursorText)
@@ -79,6 +82,7 @@ async function listTools(exchange: Exchange, { toolsets, list }: MethodDeps): Pr
       ? undefined
       : list.page(toolset, callable, connection, era, cursor)
   if (!page) return invalidParams(exchange, 'The cursor is not one of this list.')
+  shown.note(session.id, page.shown)
   const cache = era === 'modern' ? { ttlMs: listTtlMs, cacheScope: 'private' } : {}
   const next = page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }
   const rest = ownResult(exchange, { ...next, ...cache })

@@ -2,12 +2,19 @@
 import type { IncomingMessage } from 'node:http'
 
 export type Body =
-  /** `release` gives its bytes back to the budget: parts of it are held as long as the request is served. */
-  | { readonly kind: 'read'; readonly bytes: Buffer; readonly release: () => void }
+  | BodyRead
   | { readonly kind: 'too_large' }
   /** All bodies of this session that are being sent or served are too many together. */
   | { readonly kind: 'too_many' }
   | { readonly kind: 'gone' }
+
+export interface BodyRead {
+  readonly kind: 'read'
+  /** The bytes, once: whoever has them is the only one, so that a call that is held for long holds them no longer. */
+  readonly take: () => Buffer
+  /** Gives them back to the budget: parts of them are held as long as the request is served. */
+  readonly release: () => void
+}
 
 export interface ByteBudget {
   /** False when the bytes do not fit. */
@@ -48,10 +55,13 @@ export function readBody(req: IncomingMessage, limit: number, budget: ByteBudget
     }
     req.on('data', onData)
     req.on('end', () => {
-      const [first] = chunks
-      const bytes = chunks.length === 1 && first ? first : Buffer.concat(chunks)
-      end({ kind: 'read', bytes, release })
+      end({ kind: 'read', take: () => joined(chunks.splice(0)), release })
     })
     req.on('error', () => end({ kind: 'gone' }))
   })
+}
+
+function joined(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks
+  return chunks.length === 1 && first ? first : Buffer.concat(chunks)
 }

@@ -1,13 +1,14 @@
-/** A body that was read becomes a message, the message gets its era, and its method is served. */
+/** A message gets its era, and its method is served. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toSallyportError } from '@sallyport/protocol'
 import type { Admitted } from './admit.ts'
 import { answerEmpty, answerError, type Refusal, refusalOf } from './answer.ts'
-import { type Message, readMessage } from './envelope.ts'
+import type { Malformed, Message } from './envelope.ts'
 import { type Era, eraOf } from './era.ts'
 import { checkModern } from './header-agreement.ts'
 import { checkMcpSession, mcpSessionOf } from './legacy-session.ts'
 import { dispatch, type MethodDeps } from './methods.ts'
+import { shimOf } from './shim.ts'
 import type { Timing } from './timing.ts'
 
 export interface ReceiveDeps extends MethodDeps {
@@ -19,10 +20,9 @@ export async function receive(
   req: IncomingMessage,
   res: ServerResponse,
   admitted: Admitted,
-  body: Buffer,
+  message: Message | Malformed,
   deps: ReceiveDeps,
 ): Promise<void> {
-  const message = readMessage(body)
   const { id } = message
   const refuse = (refusal: Refusal): void => answerError(res, id, refusal, deps.timing)
   if ('malformed' in message) {
@@ -33,13 +33,13 @@ export async function receive(
     else answerEmpty(res, 202)
   } else {
     const era = settleEra(req, admitted, message, deps)
-    if (typeof era === 'object') refuse(era)
-    else await serve(era, { req, res, admitted, message, id }, deps).catch(handOn)
-  }
-
-  function handOn(thrown: unknown): void {
-    deps.report(thrown, 'guest request')
-    refuse(refusalOf(toSallyportError(thrown).code))
+    if (typeof era === 'object') return refuse(era)
+    try {
+      await serve(era, { req, res, admitted, message, id }, deps)
+    } catch (thrown) {
+      deps.report(thrown, 'guest request')
+      refuse(refusalOf(toSallyportError(thrown).code))
+    }
   }
 }
 
@@ -51,12 +51,26 @@ interface Request {
   readonly id: string
 }
 
-async function serve(era: Era, request: Request, deps: ReceiveDeps): Promise<void> {
-  const { admitted, ...rest } = request
-  // In 2026-07-28 only the closing of its stream cancels a request, so its id is told apart nowhere.
-  const cancelScope = era === 'modern' ? null : (mcpSessionOf(request.req) ?? '')
+function serve(
+  era: Era,
+  { req, res, admitted, message, id }: Request,
+  deps: ReceiveDeps,
+): Promise<void> | void {
+  const { session, traffic, connection } = admitted
+  const cancelScope = cancelScopeOf(req, era)
   const { timing, release } = deps
-  await dispatch({ ...admitted, ...rest, era, cancelScope, timing, release }, deps)
+  const asked = { req, res, session, traffic, connection, era, cancelScope, message, id }
+  return dispatch({ ...asked, timing, release }, deps)
+}
+
+/**
+ * In 2026-07-28 only the closing of its stream cancels a request, so its id is told apart nowhere; but behind a shim a
+ * harness speaks over stdio, where it cancels by name in every era.
+ */
+function cancelScopeOf(req: IncomingMessage, era: Era): string | null {
+  const shim = shimOf(req)
+  if (shim !== undefined) return shim
+  return era === 'modern' ? null : (mcpSessionOf(req) ?? '')
 }
 
 function settleEra(
@@ -82,8 +96,8 @@ function notified(
   const problem = checkMcpSession(req, admitted, ids)
   if (problem) return problem
   const requestId = message.params.get('requestId')
-  const isModern = eraOf(req.headers, message) !== 'legacy'
-  if (message.method === 'notifications/cancelled' && requestId !== undefined && !isModern)
-    admitted.traffic.cancels.cancel(mcpSessionOf(req) ?? '', requestId)
+  if (message.method !== 'notifications/cancelled' || requestId === undefined) return undefined
+  const scope = cancelScopeOf(req, eraOf(req.headers, message) === 'legacy' ? 'legacy' : 'modern')
+  if (scope !== null) admitted.traffic.cancels.cancel(scope, requestId)
   return undefined
 }

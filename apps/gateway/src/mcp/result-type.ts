@@ -13,11 +13,16 @@ export function withResultType(result: Buffer): Buffer {
     const scan = scanMessage(result.toString('utf8'))
     if (scan.kind !== 'object' || scan.message.has('resultType')) return result
   }
+  return withFirstMember(result, resultType)
+}
+
+/** `member` is JSON text of key and value. What is not an object stays as it is. */
+export function withFirstMember(result: Buffer, member: Buffer): Buffer {
   const start = afterBlanks(result, 0)
   if (result[start] !== 123) return result
   const isEmpty = result[afterBlanks(result, start + 1)] === 125
   const head = result.subarray(0, start + 1)
-  return Buffer.concat([head, resultType, isEmpty ? nothing : comma, result.subarray(start + 1)])
+  return Buffer.concat([head, member, isEmpty ? nothing : comma, result.subarray(start + 1)])
 }
 
 function afterBlanks(json: Buffer, from: number): number {

@@ -25,11 +25,21 @@ const depthLimit = 64
 class NotJson extends Error {}
 
 export function scanMessage(text: string): ScanResult {
-  const scanner = new Scanner(text)
+  return orNotJson(() => new Scanner(text).document()) ?? { kind: 'syntax' }
+}
+
+/** Where the value of a member of an object stands in its JSON text; of equal keys the last one's, as JSON.parse takes it. */
+export function memberSpan(text: string, key: string): Span | undefined {
+  return orNotJson(() => new Scanner(text).span(key))
+}
+
+export type Span = readonly [start: number, end: number]
+
+function orNotJson<T>(scan: () => T): T | undefined {
   try {
-    return scanner.document()
+    return scan()
   } catch (thrown) {
-    if (thrown instanceof NotJson) return { kind: 'syntax' }
+    if (thrown instanceof NotJson) return undefined
     throw thrown
   }
 }
@@ -78,6 +88,23 @@ class Scanner {
     if (!message) return { kind: first === openBracket ? 'batch' : 'scalar' }
     const { params, meta } = { params: this.#params, meta: this.#meta }
     return { kind: 'object', message, params, meta, ambiguous: this.#ambiguous }
+  }
+
+  span(wanted: string): Span | undefined {
+    let found: Span | undefined
+    this.#space()
+    if (!this.#take(openBrace)) return undefined
+    this.#space()
+    while (this.#text.charCodeAt(this.#at) === quote) {
+      const key = this.#key()
+      const start = this.#at
+      this.#value(false)
+      if (key === wanted) found = [start, this.#at]
+      this.#space()
+      if (!this.#take(comma)) return found
+      this.#space()
+    }
+    return found
   }
 
   /** `level` 0 is the message, 1 `params`, 2 `_meta`. */

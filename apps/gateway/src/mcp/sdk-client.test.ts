@@ -1,14 +1,16 @@
 /** The official client finds, lists and calls tools, and hears of changes, in whichever era it speaks. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import type { CallOutcome } from '@sallyport/core'
 import type { SessionId } from '@sallyport/protocol'
 import { afterEach, expect, test } from 'vitest'
 import {
   boundTool,
-  eventually,
   result,
   type ScriptedEndpoint,
   startScripted,
+  textResult,
 } from './scripted-core.ts'
+import { eventually } from './scripted-guest.ts'
 
 let at: ScriptedEndpoint
 let client: Client
@@ -104,12 +106,40 @@ test.each(['auto', 'legacy'] as const)(
   },
 )
 
+test.each(['modern', 'legacy'] as const)(
+  'in %s mode a waiting answer passes the client, and its outcome is collected',
+  async (mode) => {
+    const waiting = { kind: 'waiting', executionId: 'exe_1', for: 'person' } as unknown
+    at = await startScripted({
+      tools: [...tools, boundTool({ name: 'write', access: 'write' })],
+      answer: () => waiting as CallOutcome,
+      collect: () => textResult('approved and done'),
+    })
+    await connect(mode)
+    await client.listTools()
+    const text = /^waiting: .*\nExecution: exe_1\nNext: /
+    const plain = await client.callTool({ name: 'files__write', arguments: {} })
+    expect([plain.isError, plain.content]).toMatchObject([
+      undefined,
+      [{ text: expect.stringMatching(text) }],
+    ])
+    const typed = await client.callTool({ name: 'files__read', arguments: {} })
+    expect([typed.isError, typed.content]).toMatchObject([
+      true,
+      [{ text: expect.stringMatching(text) }],
+    ])
+    const name = 'sallyport__wait_for_result'
+    const collected = await client.callTool({ name, arguments: { executionId: 'exe_1' } })
+    expect(collected.content).toEqual([{ type: 'text', text: 'approved and done' }])
+  },
+)
+
 test('in legacy mode a cancelled request reaches the call', async () => {
   at = await startScripted({
     tools,
-    answer: ({ signal }) =>
+    answer: ({ cancelled }) =>
       new Promise((resolve) => {
-        signal?.addEventListener('abort', () => resolve(result({ content: [] })))
+        cancelled?.addEventListener('abort', () => resolve(result({ content: [] })))
       }),
   })
   await connect('legacy')
@@ -119,15 +149,15 @@ test('in legacy mode a cancelled request reaches the call', async () => {
   await eventually(() => at.calls.length === 1)
   stop.abort()
   await failed
-  await eventually(() => at.calls[0]?.signal?.reason === 'cancelled')
+  await eventually(() => at.calls[0]?.cancelled?.reason === 'cancelled')
 })
 
 test('in 2026-07-28 a request that is given up reaches the call', async () => {
   at = await startScripted({
     tools,
-    answer: ({ signal }) =>
+    answer: ({ left }) =>
       new Promise((resolve) => {
-        signal?.addEventListener('abort', () => resolve(result({ content: [] })))
+        left?.addEventListener('abort', () => resolve(result({ content: [] })))
       }),
   })
   await connect('modern')
@@ -137,5 +167,5 @@ test('in 2026-07-28 a request that is given up reaches the call', async () => {
   await eventually(() => at.calls.length === 1)
   stop.abort()
   await failed
-  await eventually(() => at.calls[0]?.signal?.reason === 'closed')
+  await eventually(() => at.calls[0]?.left?.reason === 'closed')
 })

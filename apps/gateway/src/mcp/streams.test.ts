@@ -1,18 +1,15 @@
 import type { SessionId } from '@sallyport/protocol'
 import { afterEach, expect, test } from 'vitest'
+import { result, type ScriptedEndpoint, startScripted, textResult } from './scripted-core.ts'
 import {
   bareSocket,
   bearerHead,
   eventually,
   modern,
   openStream,
-  result,
   rpc,
-  type ScriptedEndpoint,
   send,
-  startScripted,
-  textResult,
-} from './scripted-core.ts'
+} from './scripted-guest.ts'
 
 let at: ScriptedEndpoint
 afterEach(() => at.close())
@@ -217,7 +214,7 @@ async function askWithoutReading(body = read, headers: Readonly<Record<string, s
 }
 
 function untilConnections(count: number): Promise<void> {
-  return eventually(async () => (await at.connections()) === count)
+  return eventually(() => at.connections() === count)
 }
 
 test('a guest that never reads delays no other session and is cut off', async () => {
@@ -266,10 +263,10 @@ test('a guest that asks on without reading is refused before answers pile up', a
 test('events pile up to a limit for a guest that does not read them', async () => {
   at = await startScripted({
     options: { timing: { backlogBytes: 1024 * 1024 } },
-    answer: ({ progress, signal }) => {
+    answer: ({ progress, left }) => {
       for (let n = 0; n < 64; n++) progress?.({ intent: 'int_1', progress: n, message: megabyte })
       return new Promise((resolve) => {
-        signal?.addEventListener('abort', () => resolve(textResult('late')))
+        left?.addEventListener('abort', () => resolve(textResult('late')))
       })
     },
   })
@@ -278,7 +275,7 @@ test('events pile up to a limit for a guest that does not read them', async () =
     _meta: { progressToken: 1 },
   })
   const socket = await askWithoutReading(body, { ...headers, Accept: 'text/event-stream' })
-  await eventually(() => at.calls[0]?.signal?.aborted === true)
+  await eventually(() => at.calls[0]?.left?.aborted === true)
   await untilConnections(0)
   socket.destroy()
 })

@@ -1,6 +1,7 @@
-/** `tools/list`: what may be called now, in the order of the toolset, each tool written once and kept. */
+/** `tools/list`: what may be called now, in the order of the toolset and our own last, each tool written once and kept. */
 import type { BoundTool, Toolset } from '@sallyport/core'
 import type { Era } from './era.ts'
+import { waitToolText } from './wait-tool.ts'
 
 const pageSize = 500
 const keptCharacters = 16 * 1024 * 1024
@@ -8,6 +9,8 @@ const keptCharacters = 16 * 1024 * 1024
 export interface Page {
   /** JSON text of the array. */
   readonly tools: string
+  /** Those of connections that are in it. */
+  readonly shown: readonly BoundTool[]
   readonly nextCursor: string | undefined
 }
 
@@ -38,10 +41,10 @@ export class ToolList {
     const shown = listed.slice(0, pageSize)
     const last = shown.at(-1)
     const tools = shown.map((tool) => this.#text(tool, connection, era))
-    return {
-      tools: `[${tools.join(',')}]`,
-      nextCursor: last && listed.length > pageSize ? cursorAt(last) : undefined,
-    }
+    const nextCursor = last && listed.length > pageSize ? cursorAt(last) : undefined
+    const own = nextCursor === undefined ? waitToolText(toolset, connection) : undefined
+    if (own !== undefined) tools.push(own)
+    return { tools: `[${tools.join(',')}]`, shown, nextCursor }
   }
 
   /** Catalogs and grants never change, so what they show of a tool is written once for all sessions. */

@@ -1,17 +1,7 @@
 /** The table "Guest endpoint (HTTP)" of the wire: one test a row, over a real socket. */
 import { afterEach, expect, test } from 'vitest'
-import {
-  bareSocket,
-  bearerHead,
-  boundTool,
-  eventually,
-  modern,
-  rpc,
-  type ScriptedEndpoint,
-  send,
-  startScripted,
-  textResult,
-} from './scripted-core.ts'
+import { boundTool, type ScriptedEndpoint, startScripted, textResult } from './scripted-core.ts'
+import { bareSocket, bearerHead, eventually, modern, rpc, send } from './scripted-guest.ts'
 
 let at: ScriptedEndpoint
 afterEach(() => at.close())
@@ -252,7 +242,7 @@ test('counts the body on the stream, whatever the header says', async () => {
   await eventually(() => early.got.startsWith('HTTP/1.1 413 '))
   const second = bearerHead(at, [`Content-Length: ${call.length}`]) + call
   early.write('x'.repeat(1_001) + second)
-  await eventually(async () => (await at.connections()) === 0)
+  await eventually(() => at.connections() === 0)
   expect(at.calls).toEqual([])
   early.destroy()
 })
@@ -437,4 +427,14 @@ test('answers 429 to more connections than a session may hold, and closes them',
   sockets[0]?.destroy()
   await eventually(async () => (await send(at, { body })).status === 200)
   for (const socket of sockets) socket.destroy()
+})
+
+test('answers 401 to the bearer of a session with a sandbox: its guest comes by its socket', async () => {
+  at = await startScripted({})
+  for (const isolation of ['bubblewrap', 'none', 'microvm'] as const) {
+    const { token } = at.addSession({ isolation })
+    expect((await send(at, { token, body: call })).status, isolation).toBe(401)
+  }
+  const { token } = at.addSession()
+  expect((await send(at, { token, body: call })).status).toBe(200)
 })

@@ -33,6 +33,17 @@ test('a listener on every address knows each address of the machine', async () =
   for (const { address } of all) expect(guest.addresses).toContain(address)
 })
 
+test('whoever comes before all is there hears that it is starting, and when to come again', async () => {
+  const undo = new Undo()
+  const { control, guest } = await openDoors(options(), undo)
+  const early = await fetch(`http://127.0.0.1:${control.port}/api/v1/sessions`)
+  expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1'])
+  expect(await early.json()).toMatchObject({ error: { code: 'starting', retry: true } })
+  const atGuest = await fetch(`http://127.0.0.1:${guest.port}/mcp`, { method: 'POST' })
+  expect([atGuest.status, atGuest.headers.get('retry-after')]).toEqual([503, '1'])
+  await undo.run()
+})
+
 test.each([
   ['127.0.0.1', 7400, true],
   ['localhost', 7401, true],

@@ -1,7 +1,8 @@
 /** Both listeners, bound before anything else is started so that a taken port is told at once; served when all is there. */
 import type { RequestListener } from 'node:http'
 import type { Destinations } from '@sallyport/core'
-import type { Origin } from '@sallyport/protocol'
+import { type Origin, SallyportError } from '@sallyport/protocol'
+import { writeError } from '../api/write-answer.ts'
 import { type Listener, listen } from './listeners.ts'
 import type { UpOptions } from './options.ts'
 import type { Undo } from './undo.ts'
@@ -13,7 +14,7 @@ export interface Doors {
 }
 
 export async function openDoors(options: UpOptions, undo: Undo): Promise<Doors> {
-  let serveControl: RequestListener = refuseEarly
+  let serveControl: RequestListener = sayStarting
   let serveGuest: RequestListener = refuseEarly
   const control = await listen(options, options.port, (req, res) => serveControl(req, res))
   undo.push(() => control.close(0))
@@ -28,6 +29,11 @@ export async function openDoors(options: UpOptions, undo: Undo): Promise<Doors> 
       serveGuest = forGuest
     },
   }
+}
+
+const sayStarting: RequestListener = (_req, res) => {
+  res.setHeader('retry-after', '1')
+  writeError(res, new SallyportError('starting'))
 }
 
 const refuseEarly: RequestListener = (_req, res) => {

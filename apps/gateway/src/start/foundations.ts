@@ -1,17 +1,16 @@
 /** What must be in order before anything listens: the data folder, certificates, the store, an administrator. */
-import type { Settings, Store } from '@sallyport/core'
+import type { BodySealer, Settings, Store } from '@sallyport/core'
 import { loadSettings } from '@sallyport/core'
 import type { IdSource } from '@sallyport/protocol'
-import { adminTokenFile, type JournalSigner } from '@sallyport/protocol/node'
+import { adminTokenFile, bodySealer, type JournalSigner } from '@sallyport/protocol/node'
 import { lockDataFolder } from '@sallyport/store'
 import { type Pki, preparePki } from '../pki/prepare-pki.ts'
-import type { Log } from '../worker/log.ts'
 import { ensureAdministrator } from './administrator.ts'
+import { agreeOnDataKey, prepareDataKeys } from './data-key.ts'
 import { prepareJournalKey } from './journal-key.ts'
 import { legacySessionKey } from './mac-key.ts'
 import { openStore } from './open-store.ts'
 import type { UpOptions } from './options.ts'
-import { endRestoredSessions } from './restored.ts'
 import type { Undo } from './undo.ts'
 
 export interface Foundations {
@@ -20,22 +19,25 @@ export interface Foundations {
   readonly settings: Settings
   readonly sessionKey: Buffer
   readonly journalSigner: JournalSigner
+  readonly bodies: BodySealer
 }
 
 export async function layFoundations(
   options: UpOptions,
-  deps: { ids: IdSource; log: Log; onFatal: (error: unknown) => void; undo: Undo },
+  deps: { ids: IdSource; onFatal: (error: unknown) => void; undo: Undo },
 ): Promise<Foundations> {
-  const { ids, log, onFatal, undo } = deps
-  const { dataDir } = options
+  const { ids, onFatal, undo } = deps
+  const { dataDir, dataKeyFile, isRestored } = options
   const lock = lockDataFolder(dataDir)
   undo.push(() => lock.release())
   const pki = preparePki(dataDir)
   const journalSigner = prepareJournalKey(dataDir)
+  const dataKeys = prepareDataKeys(dataDir, dataKeyFile)
   const store = await openStore(options, onFatal)
   undo.push(() => store.close())
   await ensureAdministrator(store, adminTokenFile(dataDir), { ids, now: Date.now })
-  if (options.isRestored) await endRestoredSessions(store, log)
+  await agreeOnDataKey(store, dataKeys, { now: Date.now, isRestored })
   const sessionKey = await legacySessionKey(store, Date.now)
-  return { pki, store, settings: await loadSettings(store), sessionKey, journalSigner }
+  const settings = await loadSettings(store)
+  return { pki, store, settings, sessionKey, journalSigner, bodies: bodySealer(dataKeys) }
 }

@@ -2,22 +2,36 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { access, constants } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createToolsets,
+  denyOwnListeners,
+  type EndedGrant,
   SchemaCache,
   type Session,
   type Settings,
+  type Store,
   type Toolsets,
 } from '@sallyport/core'
 import { type InstanceId, idSource, release, SallyportError } from '@sallyport/protocol'
 import { adminTokenFile, endpointFile } from '@sallyport/protocol/node'
 import type { ApiDeps } from '../api/api-deps.ts'
 import { createControlApi } from '../api/control-api.ts'
+import { coreDumps } from '../core-dumps.ts'
+import { DeniedOAuth } from '../deny/denied-oauth.ts'
+import { DenyDesk } from '../deny/deny-desk.ts'
+import { ownPlaces } from '../deny/own-places.ts'
 import { writeDurably } from '../files/write-durably.ts'
 import { ownHosts } from '../http/allowed-hosts.ts'
 import { createGuestEndpoint, type GuestEndpoint } from '../mcp/guest-endpoint.ts'
 import type { GuestLimits } from '../mcp/session-traffic.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
+import { randomSupply } from '../random-supply.ts'
+import { admitPeers } from '../relay/admit-peer.ts'
+import { GuestWays } from '../relay/guest-ways.ts'
+import { Courier } from '../webhooks/courier.ts'
+import { toSend } from '../webhooks/to-send.ts'
 import type { Log } from '../worker/log.ts'
 import { build } from './build.ts'
 import { startChores } from './chores.ts'
@@ -51,6 +65,7 @@ interface Parts {
   readonly metrics: Metrics
   readonly toolsets: Toolsets
   readonly workerSide: WorkerSide
+  readonly denySets: DenyDesk
   readonly listening: (session: Session, open: () => void) => Promise<void>
 }
 
@@ -83,54 +98,58 @@ async function compose(
   onFatal: (error: unknown) => void,
   undo: Undo,
 ): Promise<RunningGateway> {
-  const ids = idSource(Date.now, random)
+  const ids = idSource(Date.now, randomSupply(random))
   const instance = ids('instance')
   const startedAt = Date.now()
-  const foundations = await layFoundations(options, { ids, log, onFatal, undo })
+  const foundations = await layFoundations(options, { ids, onFatal, undo })
   const { store, settings, journalSigner: signer } = foundations
   const { isRestored } = options
-  const opened = { store, ids, instance, signer, log, isRestored }
+  const ended = (grants: readonly EndedGrant[]): void => workerSide.revoker.revoke(grants)
+  const opened = { store, ids, instance, signer, log, isRestored, ended }
   const { journal, checkpoints } = await openJournal(opened)
   const doors = await openDoors(options, undo)
   const metrics = createMetrics()
   const toolsets = createToolsets(store, new SchemaCache(), Date.now)
   const observed = (): void => watch.look()
-  const side = { foundations, journal, checkpoints, doors, ids, instance, metrics, log, observed }
+  const side = {
+    foundations,
+    journal,
+    checkpoints,
+    toolsets,
+    doors,
+    ids,
+    instance,
+    metrics,
+    log,
+    observed,
+  }
   const workerSide = createWorkerSide(options, side)
   const listening: Parts['listening'] = (session, open) => watch.begin(session, open)
-  const parts = { ...side, options, startedAt, toolsets, workerSide, listening }
+  const denySets = createDenySets(store, journal, workerSide)
+  const parts = { ...side, options, startedAt, workerSide, denySets, listening }
   const endpoint = createEndpoint(parts)
   const watch = new ToolWatch(store, toolsets, endpoint)
-  const handleControl = createControlApi(apiDeps(parts))
+  const guestWays = createGuestWays(parts, endpoint)
+  const handleControl = createControlApi(apiDeps(parts, guestWays, endpoint))
 
   await workerSide.start(undo)
-  const { path } = workerSide
-  const chores = await startChores({
+  const { path, admin, keys, refresher } = workerSide
+  const courier = new Courier({
     store,
-    path,
-    checkpoints,
-    settings,
-    watch,
-    endpoint,
-    instance,
-    startedAt,
+    send: (webhook, delivery) => admin.sendWebhook(toSend(webhook, delivery)),
     log,
   })
+  const running = { ...side, store, path, keys, refresher, courier, settings, watch, guestWays }
+  const chores = await startChores({ ...running, denySets, endpoint, startedAt })
+  await denyOwnListeners(store, { source: instance, entries: ownPlacesOf(doors, options) })
+  await denySets.round()
   undo.push(() => chores.stop())
-  doors.serve(
-    (req, res) => {
-      handleControl(req, res)
-      // Whatever a change of authority took away, open streams are told of at once.
-      if (req.method !== 'GET') res.once('finish', () => watch.look())
-    },
-    (req, res) => {
-      endpoint.handle(req, res)
-      res.once('close', () => metrics.guestRequest(res.statusCode))
-    },
-  )
+  undo.push(() => guestWays.close())
+  await guestWays.restore()
+  serve(parts, { endpoint, guestWays, watch, handleControl })
   const url = options.publicUrl ?? doors.control.url
-  const running = { url: doors.control.url, guestUrl: doors.guest.url, pid: process.pid }
-  writeDurably(endpointFile(options.dataDir), `${JSON.stringify(running)}\n`)
+  const place = { url: doors.control.url, guestUrl: doors.guest.url, pid: process.pid }
+  writeDurably(endpointFile(options.dataDir), `${JSON.stringify(place)}\n`)
   undo.push(() => rmSync(endpointFile(options.dataDir), { force: true }))
   return {
     url,
@@ -138,6 +157,33 @@ async function compose(
     adminTokenFile: adminTokenFile(options.dataDir),
     stop: () => stop(parts, endpoint, chores, undo),
   }
+}
+
+function serve(
+  { doors, metrics, log }: Parts,
+  made: {
+    readonly endpoint: GuestEndpoint
+    readonly guestWays: GuestWays
+    readonly watch: ToolWatch
+    readonly handleControl: RequestListener
+  },
+): void {
+  const { endpoint, guestWays, watch, handleControl } = made
+  // Whatever a change of authority took away, open streams are told of at once; and what is of ended sessions goes.
+  const changed = (): void => {
+    watch.look()
+    guestWays.look().catch((error: unknown) => report(log, error, 'guest ways'))
+  }
+  doors.serve(
+    (req, res) => {
+      handleControl(req, res)
+      if (req.method !== 'GET') res.once('finish', changed)
+    },
+    (req, res) => {
+      endpoint.handle(req, res)
+      res.once('close', () => metrics.guestRequest(res.statusCode))
+    },
+  )
 }
 
 async function stop(
@@ -180,7 +226,7 @@ function createEndpoint({
   return createGuestEndpoint({
     sessions: store.sessions,
     toolsets,
-    calls: workerSide.path.desk,
+    calls: workerSide.path.calls,
     listening,
     settings: () => guestLimits(settings),
     macKey: sessionKey,
@@ -193,6 +239,39 @@ function createEndpoint({
   })
 }
 
+function createDenySets(store: Store, journal: Parts['journal'], { path }: WorkerSide): DenyDesk {
+  return new DenyDesk({
+    ...{ store, journal, inFlight: path.desk },
+    clock: () => performance.now(),
+    pause: (ms) => sleep(ms, undefined, { ref: false }),
+  })
+}
+
+function ownPlacesOf({ control, guest }: Doors, { publicUrl }: UpOptions) {
+  return ownPlaces([control, guest], publicUrl)
+}
+
+function createGuestWays(
+  { foundations: { store, settings }, options, log, startedAt }: Parts,
+  endpoint: GuestEndpoint,
+): GuestWays {
+  return new GuestWays({
+    endpoint,
+    session: (id) => store.sessions.get(id),
+    admits: admitPeers(store, startedAt),
+    holdMs: async ({ profileId }) =>
+      1_000 * ((await store.profiles.get(profileId))?.settings.holdSeconds ?? 0),
+    messageLimit: () => settings.current().guestBodyLimitBytes,
+    dataDir: options.dataDir,
+    now: Date.now,
+    report: (error, where) => report(log, error, where),
+  })
+}
+
+function report(log: Log, error: unknown, where: string): void {
+  log.error({ where, error: String(error) }, 'guest ways')
+}
+
 function guestLimits(settings: Settings): GuestLimits {
   const values = settings.current()
   return {
@@ -202,14 +281,17 @@ function guestLimits(settings: Settings): GuestLimits {
   }
 }
 
-function apiDeps(parts: Parts): ApiDeps {
+function apiDeps(parts: Parts, guestWays: GuestWays, endpoint: GuestEndpoint): ApiDeps {
   const { options, log, ids, instance, startedAt, foundations, doors, metrics, toolsets } = parts
   const { host, publicUrl, dataDir } = options
   return {
     store: foundations.store,
+    journal: parts.journal,
+    bodies: foundations.bodies,
     settings: foundations.settings,
     ids,
     random,
+    instance,
     now: Date.now,
     log,
     metrics,
@@ -217,9 +299,20 @@ function apiDeps(parts: Parts): ApiDeps {
     inFlight: parts.workerSide.path.desk,
     checkpoints: parts.checkpoints,
     worker: parts.workerSide.admin,
+    guestWays,
+    shownTools: (session) => endpoint.shown(session),
+    denySets: parts.denySets,
+    oauth: new DeniedOAuth({
+      ...{ worker: parts.workerSide.oauth, revoker: parts.workerSide.revoker },
+      ...{ store: foundations.store, denySets: parts.denySets, now: Date.now },
+    }),
+    refresher: parts.workerSide.refresher,
+    vault: parts.workerSide.keys,
     destinations: destinationsBeside(doors, options),
     guestUrl: () => doors.guest.url,
+    publicUrl: () => publicUrl ?? doors.control.url,
     listener: () => ({ host, port: doors.control.port, publicUrl }),
+    coreDumps,
     checkDataFolder: () => checkWritable(dataDir),
     self: { release, build, instance, startedAt },
   }

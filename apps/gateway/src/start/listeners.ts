@@ -30,7 +30,8 @@ export async function listen(
   server.on('checkContinue', handle)
   server.maxConnections = guestConnectionLimit
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
+    // It stays: an accept that fails later says nothing of what is served already.
+    server.on('error', (cause: NodeJS.ErrnoException) => {
       reject(
         new SallyportError(cause.code === 'EADDRINUSE' ? 'port_taken' : 'bad_address', { cause }),
       )

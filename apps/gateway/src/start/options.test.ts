@@ -1,12 +1,35 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createAuthority } from '@sallyport/protocol/node'
 import { expect, test } from 'vitest'
-import { parseUpOptions, UsageError } from './options.ts'
+import { parseUpOptions, type UpOptions, UsageError } from './options.ts'
 
 const parse = (args: string, env: NodeJS.ProcessEnv = {}) =>
   parseUpOptions(args === '' ? [] : args.split(' '), env)
+
+test.each<[string, UpOptions['worker']]>([
+  ['/run/worker.sock', { path: '/run/worker.sock' }],
+  ['127.0.0.1:7402', { host: '127.0.0.1', port: 7402 }],
+  ['[::1]:7402', { host: '::1', port: 7402 }],
+])('a worker that runs already is named by %s', (text, worker) => {
+  expect(parseUpOptions(['--worker', text], {})?.worker).toEqual(worker)
+})
+
+test.each([
+  ['--worker', 'worker.sock'],
+  ['--worker', '/w', '--vault-key-file', 'k'],
+  ['--worker', '/w', '--deny-host', 'example.org'],
+  ['--worker-isolation', 'some'],
+])('refuses %s %s %s %s', (...args) => {
+  const given = args.filter((one) => one !== undefined)
+  expect(() => parseUpOptions(given, {})).toThrow(UsageError)
+})
+
+test('isolates the worker as far as the machine lets it, unless told otherwise', () => {
+  expect(parseUpOptions([], {})?.workerIsolation).toBe('auto')
+  expect(parseUpOptions(['--worker-isolation', 'require'], {})?.workerIsolation).toBe('require')
+})
 
 test('binds to loopback with the next port for guests, and allows no local upstreams, by default', () => {
   expect(parse('', { HOME: '/home/ada' })).toMatchObject({
@@ -28,6 +51,24 @@ test('takes the data folder from the flag, then SALLYPORT_DATA, then XDG', () =>
   expect(parse('', { XDG_DATA_HOME: '/srv/x' })?.dataDir).toBe('/srv/x/sallyport')
 })
 
+test('takes a data key file from the flag, from wherever it was started', () => {
+  expect(parse('')?.dataKeyFile).toBeUndefined()
+  expect(parse('--data-key-file /srv/data.key')?.dataKeyFile).toBe('/srv/data.key')
+  expect(parse('--data-key-file data.key')?.dataKeyFile).toBe(resolve('data.key'))
+})
+
+test('takes the place of the vault key from one flag, else a file from the environment', () => {
+  const env = { SALLYPORT_VAULT_KEY_FILE: '/srv/vault.key' }
+  expect(parse('')?.vaultKey).toBeUndefined()
+  expect(parse('', env)?.vaultKey).toEqual({ file: '/srv/vault.key' })
+  expect(parse('--vault-key-file v.key', env)?.vaultKey).toEqual({ file: resolve('v.key') })
+  expect(parse('--vault-key-fd 5', env)?.vaultKey).toEqual({ descriptor: 5 })
+  for (const command of ['/bin/kms get key', '["/bin/k m s","get"]']) {
+    const given = parseUpOptions(['--vault-key-command', command], env)
+    expect(given?.vaultKey).toEqual({ command })
+  }
+})
+
 test('asks for help by answering nothing', () => {
   expect(parse('--help')).toBeUndefined()
 })
@@ -42,6 +83,10 @@ test.each([
   ['--behind-tls', '--public-url'],
   ['--public-url nonsense', 'no URL'],
   ['--tls-cert a.pem', 'go together'],
+  ['--vault-key-file a --vault-key-fd 5', 'only one of'],
+  ['--vault-key-fd 2', 'not a descriptor'],
+  ['--vault-key-fd x', 'not a descriptor'],
+  ['--vault-key-command kms', 'whole path'],
 ])('%s is a mistake in usage', (args, words) => {
   expect(() => parse(args)).toThrow(UsageError)
   expect(() => parse(args)).toThrow(words)

@@ -5,6 +5,13 @@ import { createSecureContext } from 'node:tls'
 import { parseArgs } from 'node:util'
 import { SallyportError } from '@sallyport/protocol'
 import { dataFolder } from '@sallyport/protocol/node'
+import type { WorkerAddress } from '../worker/dial.ts'
+import { type IsolationMode, isolationModes } from '../worker/isolation/isolation-mode.ts'
+import type { VaultKeyPlace } from '../worker/vault-key-place.ts'
+import { egressArguments, egressFlagNames, egressFlags, egressUsage } from './egress-flags.ts'
+import { UsageError } from './usage-error.ts'
+
+export { UsageError }
 
 export interface UpOptions {
   readonly dataDir: string
@@ -14,13 +21,21 @@ export interface UpOptions {
   readonly guestPort: number | 'next'
   readonly databaseUrl: string | undefined
   readonly localUpstreams: boolean
+  /** Flags for the worker, as it takes them: where it may go. */
+  readonly egress: readonly string[]
   readonly isRestored: boolean
   readonly json: boolean
   /** Both PEM texts, already parsed once. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   readonly publicUrl: string | undefined
-  /** A file with the vault key that several workers of one deployment share. */
-  readonly vaultKeyFile: string | undefined
+  /** Undefined: a file in the data folder. All workers of a deployment share one. */
+  readonly vaultKey: VaultKeyPlace | undefined
+  /** One that somebody else starts; undefined: this gateway starts its own. */
+  readonly worker: WorkerAddress | undefined
+  /** How much stands around the worker. */
+  readonly workerIsolation: IsolationMode
+  /** A file with the data key that several gateways of one database share. */
+  readonly dataKeyFile: string | undefined
 }
 
 export const usage = `Usage: sallyport up [options]
@@ -35,8 +50,14 @@ Starts Sallyport: gateway, worker and database, and serves until SIGTERM or SIGI
   --behind-tls              TLS ends in front of Sallyport (with --public-url)
   --public-url U            the address people and agents use
   --database postgres://…   Postgres instead of the embedded database
+  --vault-key-file F        key that opens secrets (gateways of one Postgres share it)
+  --vault-key-fd N          … from a descriptor that was handed over
+  --vault-key-command C     … from what a program prints: its whole path and its arguments
+  --worker A                a worker that runs already, at a socket or host:port (deploy/)
+  --worker-isolation M      require, auto (default: what this machine has) or none
+  --data-key-file F         key of kept arguments and results (gateways of one Postgres share it)
   --allow-local-upstreams   allow MCP servers on this machine over plain http
-  --restored                the database is a restored backup: every session ends
+${egressUsage}  --restored                the database is a restored backup: sessions and approvals end
   --json                    one JSON object per line on stdout
 
 Example: sallyport up --data ./data --port 7400 --allow-local-upstreams
@@ -44,9 +65,6 @@ Example: sallyport up --data ./data --port 7400 --allow-local-upstreams
 
 const defaultPort = 7400
 const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
-
-/** Raised for flags that cannot be: exit code 2. */
-export class UsageError extends Error {}
 
 /** Undefined when help was asked for. Throws UsageError, or SallyportError `tls_required`, `bad_certificate`. */
 export function parseUpOptions(
@@ -72,11 +90,15 @@ export function parseUpOptions(
     guestPort: flags['guest-port'] === undefined ? 'next' : portOf(flags['guest-port'], 0),
     databaseUrl: flags.database,
     localUpstreams: flags['allow-local-upstreams'] === true,
+    egress: egressArguments(flags),
     isRestored: flags.restored === true,
     json: flags.json === true,
     tls,
     publicUrl: publicUrl?.replace(/\/+$/, ''),
-    vaultKeyFile: env['SALLYPORT_VAULT_KEY_FILE'],
+    worker: standingWorker(flags),
+    workerIsolation: isolationMode(flags['worker-isolation']),
+    vaultKey: vaultKeyPlace(flags, env['SALLYPORT_VAULT_KEY_FILE']),
+    dataKeyFile: flags['data-key-file'] === undefined ? undefined : resolve(flags['data-key-file']),
   }
 }
 
@@ -94,7 +116,14 @@ function readFlags(args: readonly string[]) {
         'behind-tls': { type: 'boolean' },
         'public-url': { type: 'string' },
         database: { type: 'string' },
+        'data-key-file': { type: 'string' },
+        'vault-key-file': { type: 'string' },
+        'vault-key-fd': { type: 'string' },
+        'vault-key-command': { type: 'string' },
+        worker: { type: 'string' },
+        'worker-isolation': { type: 'string' },
         'allow-local-upstreams': { type: 'boolean' },
+        ...egressFlags,
         restored: { type: 'boolean' },
         json: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
@@ -103,6 +132,49 @@ function readFlags(args: readonly string[]) {
   } catch (cause) {
     throw new UsageError(cause instanceof Error ? cause.message : 'unreadable arguments', { cause })
   }
+}
+
+function vaultKeyPlace(
+  flags: ReturnType<typeof readFlags>,
+  fromEnvironment: string | undefined,
+): VaultKeyPlace | undefined {
+  const { 'vault-key-fd': fd, 'vault-key-command': command } = flags
+  const file = flags['vault-key-file']
+  if ([file, fd, command].filter((one) => one !== undefined).length > 1)
+    throw new UsageError('only one of --vault-key-file, --vault-key-fd, --vault-key-command')
+  if (fd !== undefined) {
+    if (!/^\d{1,4}$/.test(fd) || Number(fd) < 3) throw new UsageError(`not a descriptor: ${fd}`)
+    return { descriptor: Number(fd) }
+  }
+  if (command !== undefined) {
+    if (!/^(?:\/|\[\s*"\/)/.test(command))
+      throw new UsageError('--vault-key-command begins with the whole path of a program')
+    return { command }
+  }
+  const path = file ?? fromEnvironment
+  return path === undefined ? undefined : { file: resolve(path) }
+}
+
+/** Flags that say what the worker is to do are for whoever starts it. */
+function standingWorker(flags: ReturnType<typeof readFlags>): WorkerAddress | undefined {
+  const { worker } = flags
+  if (worker === undefined) return undefined
+  const keys = ['vault-key-file', 'vault-key-fd', 'vault-key-command'] as const
+  const given = [...keys, ...egressFlagNames].find((name) => flags[name] !== undefined)
+  if (given !== undefined)
+    throw new UsageError(`--${given} is for the worker: start that with it, not with --worker`)
+  if (worker.startsWith('/')) return { path: worker }
+  const [, host, port] = /^\[?([^/\\\]]+)\]?:(\d{1,5})$/.exec(worker) ?? []
+  if (host === undefined)
+    throw new UsageError('--worker takes the whole path of a socket, or host:port')
+  return { host, port: portOf(port, 0) }
+}
+
+function isolationMode(text = 'auto'): IsolationMode {
+  const mode = isolationModes.find((one) => one === text)
+  if (mode === undefined)
+    throw new UsageError(`--worker-isolation takes ${isolationModes.join(', ')}`)
+  return mode
 }
 
 function portOf(text: string | undefined, fallback: number): number {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Connection, Credential, Order, Scope } from '@sallyport/core'
-import type { ConnectionId, CredentialId, IntentId } from '@sallyport/protocol'
-import type { ResultHead } from '@sallyport/protocol/node'
+import type { ConnectionId, CredentialId, IntentId, WebhookId } from '@sallyport/protocol'
+import { type ProcessWalls, type ResultHead, readProcessWalls } from '@sallyport/protocol/node'
 import { expect, test } from 'vitest'
-import { LinkedWorkerAdmin } from './admin.ts'
+import { LinkedWorkerAdmin, type SupervisedWorker } from './admin.ts'
 import { helloOf } from './scripted-worker.ts'
 
 const sha256 = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
@@ -40,11 +40,15 @@ const credential: Credential = {
   updatedAt: 0,
 }
 
-function adminOf(answer: Partial<ResultHead>, raw = '') {
+function adminOf(
+  answer: Partial<ResultHead>,
+  raw = '',
+  { supervised = null, walls }: { supervised?: SupervisedWorker | null; walls?: ProcessWalls } = {},
+) {
   const orders: { order: Order; ms: number }[] = []
   const released: string[] = []
   let isUp = true
-  const hello = helloOf()
+  const hello = helloOf(walls ? { walls } : {})
   const admin = new LinkedWorkerAdmin({
     link: {
       instance: () => (isUp ? 'worker-1' : undefined),
@@ -58,6 +62,7 @@ function adminOf(answer: Partial<ResultHead>, raw = '') {
     },
     ids: (kind) => `${kind}_1` as never,
     now: () => 1_000,
+    supervised: () => supervised,
     certificateExpiresAt: 5,
   })
   const goDown = () => {
@@ -154,11 +159,27 @@ test('shows the worker that is there, and its vault key', () => {
     release: '0.1.0',
     build: 'test',
     pid: process.pid,
+    coreDumps: 'off',
+    isolation: null,
     certificateExpiresAt: 5,
   })
-  expect(admin.vaultKey()).toMatchObject({ kid: 'k' })
   admin.release(connection.id)
   expect(released).toEqual(['con_1'])
+})
+
+test('shows the worker of this gateway by the number it has here, and by what it finds around itself', () => {
+  const walls: ProcessWalls = { ...readProcessWalls(), nodePermission: true, variables: 2 }
+  const supervised = { instance: 'worker-1', pid: 7, unisolatedBecause: ['There is none.'] }
+  const { admin } = adminOf({}, '', { supervised, walls })
+  expect(admin.info()).toMatchObject({
+    pid: 7,
+    isolation: {
+      layers: { files: 'off', permission: 'on', environment: 'off' },
+      because: ['There is none.'],
+    },
+  })
+  const other = adminOf({}, '', { supervised: { ...supervised, instance: 'another' }, walls })
+  expect(other.admin.info()).toMatchObject({ pid: process.pid, isolation: { because: [] } })
 })
 
 test('says that the worker is down', async () => {
@@ -170,8 +191,75 @@ test('says that the worker is down', async () => {
     release: null,
     build: null,
     pid: null,
+    coreDumps: null,
+    isolation: null,
     certificateExpiresAt: 5,
   })
-  expect(() => admin.vaultKey()).toThrow(expect.objectContaining({ code: 'worker_down' }))
   await expect(admin.list(connection, undefined)).rejects.toMatchObject({ code: 'worker_down' })
+})
+
+const webhook = {
+  webhookId: 'whk_1' as WebhookId,
+  version: 1,
+  scope: 'org',
+  seal: 'sealed webhook',
+  clear: { scheme: 'https', host: 'example.org', port: 443 },
+  eventId: 'dlv_1',
+  body: '{"type":"approval.requested"}',
+} as const
+
+test('orders one attempt to deliver a webhook', async () => {
+  const { admin, orders } = adminOf({ status: 204 })
+  expect(await admin.sendWebhook(webhook)).toEqual({
+    intent: 'intent_1',
+    verdict: 'result',
+    status: 204,
+  })
+  const [{ order, ms } = { order: undefined, ms: 0 }] = orders
+  expect(JSON.parse(order?.text ?? '')).toEqual({
+    v: 1,
+    id: 'intent_1',
+    iat: 1_000,
+    exp: 16_000,
+    startWithin: 15_000,
+    aud: 'worker-1',
+    act: 'webhook',
+    scope: 'org',
+    endpointDigest: sha256('sealed webhook'),
+    endpointClear: { scheme: 'https', host: 'example.org', port: 443 },
+    webhookId: 'whk_1',
+    webhookVersion: 1,
+    eventId: 'dlv_1',
+    argumentsDigest: sha256(webhook.body),
+  })
+  expect(order).toEqual({
+    id: 'intent_1' as IntentId,
+    text: order?.text,
+    digest: sha256(order?.text ?? ''),
+    endpointSeal: 'sealed webhook',
+    credentialSeal: undefined,
+    argumentsText: webhook.body,
+  })
+  expect(ms).toBe(30_000)
+})
+
+test.each<[Partial<ResultHead>]>([
+  [{ verdict: 'not_sent', code: 'upstream_dns' }],
+  [{ verdict: 'uncertain', code: 'upstream_timeout' }],
+  [{ code: 'webhook_refused', status: 410 }],
+])('hands on what became of a webhook: %j', async (answer) => {
+  expect(await adminOf(answer).admin.sendWebhook(webhook)).toMatchObject(answer)
+})
+
+test('orders no webhook over 64 KiB, and none without a worker', async () => {
+  const { admin, orders, goDown } = adminOf({})
+  const body = (bytes: number) => JSON.stringify('é'.repeat((bytes - 2) / 2))
+  await expect(admin.sendWebhook({ ...webhook, body: body(65_538) })).rejects.toMatchObject({
+    code: 'too_large',
+  })
+  expect(orders).toEqual([])
+  await admin.sendWebhook({ ...webhook, body: body(65_536) })
+  expect(orders).toHaveLength(1)
+  goDown()
+  await expect(admin.sendWebhook(webhook)).rejects.toMatchObject({ code: 'worker_down' })
 })

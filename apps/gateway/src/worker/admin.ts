@@ -1,16 +1,28 @@
 /** What administration asks of the worker, over the link. */
 import type { Connection, Credential, Order } from '@sallyport/core'
-import { canonicalJson, type IdSource, SallyportError } from '@sallyport/protocol'
+import { SallyportError } from '@sallyport/protocol'
 import {
   digestBytes,
   type Intent,
+  judgeWalls,
   type Listing,
   maxStartWithin,
-  type VaultPublicKey,
+  type ProcessWalls,
+  type ResultHead,
+  readProcessWalls,
+  type WebhookIntent,
+  webhookBytes,
+  webhookMs,
 } from '@sallyport/protocol/node'
-import type { WorkerAdmin, WorkerInfo } from '../api/worker-admin.ts'
+import type {
+  WebhookToSend,
+  WorkerAdmin,
+  WorkerInfo,
+  WorkerIsolation,
+} from '../api/worker-admin.ts'
 import type { DirectAnswer } from './direct-orders.ts'
 import type { LinkState } from './link.ts'
+import { credentialClaims, type OrderClaimsDeps, orderClaims, orderOf } from './order-claims.ts'
 
 /** The part of the link that is used here. */
 interface AdminLink {
@@ -20,11 +32,17 @@ interface AdminLink {
   release(connectionId: string): void
 }
 
-export interface LinkedAdminOptions {
+export interface SupervisedWorker {
+  readonly instance: string
+  /** As this process counts. */
+  readonly pid: number
+  readonly unisolatedBecause: readonly string[]
+}
+
+export interface LinkedAdminOptions extends OrderClaimsDeps {
   readonly link: AdminLink
-  readonly ids: IdSource
-  /** Milliseconds since 1970. */
-  readonly now: () => number
+  /** The worker that this gateway started, when there is one. */
+  readonly supervised: () => SupervisedWorker | null
   /** When the first certificate ends. */
   readonly certificateExpiresAt: number
 }
@@ -59,71 +77,70 @@ export class LinkedWorkerAdmin implements WorkerAdmin {
     return listingOf(answer)
   }
 
+  async sendWebhook(webhook: WebhookToSend): Promise<ResultHead> {
+    if (Buffer.byteLength(webhook.body) > webhookBytes) throw new SallyportError('too_large')
+    const order = this.#composeWebhook(webhook)
+    const answer = await this.#options.link.order(order, maxStartWithin + webhookMs + slackMs)
+    return answer.head
+  }
+
   release(connectionId: Connection['id']): void {
     this.#options.link.release(connectionId)
   }
 
-  vaultKey(): VaultPublicKey {
-    const vault = this.#options.link.state().hello?.vault
-    if (!vault) throw new SallyportError('worker_down')
-    return vault
-  }
-
   info(): WorkerInfo {
     const { hello } = this.#options.link.state()
+    const supervised = this.#options.supervised()
+    const own = supervised?.instance === hello?.instance ? supervised : null
     return {
       state: hello ? 'up' : 'down',
       instance: hello?.instance ?? null,
       release: hello?.release ?? null,
       build: hello?.build ?? null,
-      pid: hello?.pid ?? null,
+      pid: own?.pid ?? hello?.pid ?? null,
+      coreDumps: hello?.coreDumps ?? null,
+      isolation: hello?.walls ? isolationOf(hello.walls, own?.unisolatedBecause ?? []) : null,
       certificateExpiresAt: this.#options.certificateExpiresAt,
     }
   }
 
   #composeList(connection: Connection, credential: Credential | undefined): Order {
-    const { link, ids, now } = this.#options
-    const worker = link.instance()
-    if (worker === undefined) throw new SallyportError('worker_down')
-    if (connection.endpointSeal === null || connection.endpointClear === null)
+    const { endpointSeal, endpointClear } = connection
+    const claims = orderClaims(this.#options)
+    if (endpointSeal === null || endpointClear === null)
       throw new SallyportError('transport_not_available')
-    const id = ids('intent')
-    const issuedAt = now()
     const intent: Intent = {
-      v: 1,
-      id,
-      iat: issuedAt,
-      exp: issuedAt + maxStartWithin,
-      startWithin: maxStartWithin,
-      aud: worker,
+      ...claims,
       act: 'list',
       connectionId: connection.id,
       connectionRevision: connection.revision,
       scope: connection.scope,
-      endpointDigest: digestBytes(connection.endpointSeal),
-      endpointClear: connection.endpointClear,
+      endpointDigest: digestBytes(endpointSeal),
+      endpointClear,
       ...(credential ? credentialClaims(credential) : {}),
       limits: { resultBytes: listBytes, callMs: listMs, verifyWithinMs: 0 },
     }
-    const text = canonicalJson(intent)
-    return {
-      id,
-      text,
-      digest: digestBytes(text),
-      endpointSeal: connection.endpointSeal,
-      credentialSeal: credential?.seal,
-      argumentsText: '',
+    return orderOf(intent, endpointSeal, credential?.seal, '')
+  }
+
+  #composeWebhook({ webhookId, version, scope, seal, clear, eventId, body }: WebhookToSend): Order {
+    const intent: WebhookIntent = {
+      ...orderClaims(this.#options),
+      act: 'webhook',
+      webhookId,
+      webhookVersion: version,
+      scope,
+      endpointDigest: digestBytes(seal),
+      endpointClear: clear,
+      eventId,
+      argumentsDigest: digestBytes(body),
     }
+    return orderOf(intent, seal, undefined, body)
   }
 }
 
-function credentialClaims({ id, version, seal, clear }: Credential): Partial<Intent> {
-  return {
-    credentialId: id,
-    credentialVersion: version,
-    credentialDigest: digestBytes(seal),
-    credentialClear: { bearer: clear.bearer, headerNames: [...clear.headerNames] },
-  }
+function isolationOf(walls: ProcessWalls, because: readonly string[]): WorkerIsolation {
+  return { layers: judgeWalls(walls, readProcessWalls()), because }
 }
 
 function listingOf({ head, raw }: DirectAnswer): Listing {

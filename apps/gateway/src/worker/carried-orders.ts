@@ -57,7 +57,7 @@ export class CarriedOrders {
       early: [],
     }
     const head: IntentsHead = { batch: batch.digest, jws: this.#sign(payload) }
-    const texts = Buffer.from(orders.map(({ text }) => text).join('\n'))
+    const texts = orders.map(({ text }) => text).join('\n')
     this.#channel.send(
       encodeFrame('intents', head, texts),
       ...orders.map((order) => this.#encodeBody(order)),
@@ -72,12 +72,14 @@ export class CarriedOrders {
   #encodeBody({ id, endpointSeal, credentialSeal, argumentsText }: Order): Buffer {
     const head: BodyHead = {
       intent: id,
-      ...(this.#isNew(endpointSeal) ? { endpoint: endpointSeal } : {}),
+      ...(endpointSeal !== undefined && this.#isNew(endpointSeal)
+        ? { endpoint: endpointSeal }
+        : {}),
       ...(credentialSeal !== undefined && this.#isNew(credentialSeal)
         ? { credential: credentialSeal }
         : {}),
     }
-    return encodeFrame('body', head, Buffer.from(argumentsText))
+    return encodeFrame('body', head, argumentsText)
   }
 
   /** True once for each seal, or again after the worker has forgotten it. */

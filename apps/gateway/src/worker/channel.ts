@@ -7,6 +7,8 @@ import {
   type FrameKind,
   FrameReader,
   type Hello,
+  isHeadOf,
+  type PingHead,
 } from '@sallyport/protocol/node'
 import type { Clock } from './clock.ts'
 import { dial, type Identity, type WorkerAddress } from './dial.ts'
@@ -52,7 +54,9 @@ export function openChannel(options: ChannelOptions): Promise<Channel> {
       try {
         const [first, ...rest] = reader.push(chunk)
         if (!first) return
-        if (first.kind !== 'hello') throw new Error('the peer does not begin with hello')
+        // One of another release may look otherwise: its form is judged with the rest of it.
+        const isHello = first.kind === 'hello' && typeof first.head === 'object' && first.head
+        if (!isHello) throw new Error('the peer does not begin with hello')
         cancelTimer()
         socket.off('data', onData).off('close', onClose)
         resolve(new Channel(socket, reader, rest, first.head as Hello, options.clock))
@@ -153,9 +157,12 @@ export class Channel {
     for (const frame of frames) this.#take(frame)
   }
 
-  #take(frame: Frame): void {
-    if (frame.kind === 'ping') this.sendFrame('pong', frame.head)
-    else if (frame.kind !== 'pong' && frame.kind !== 'hello') this.#events?.frame(frame)
+  /** What no worker of ours says is the last that is heard of it. */
+  #take({ kind, head, raw }: Frame): void {
+    if (!this.#open || this.#socket.destroyed) return
+    if (!isHeadOf(kind, head)) this.#socket.destroy()
+    else if (kind === 'ping') this.sendFrame('pong', { n: (head as PingHead).n })
+    else if (kind !== 'pong' && kind !== 'hello') this.#events?.frame({ kind, head, raw })
   }
 
   /** Counts its own steps, not time: a gateway that was suspended does not take its worker for dead. */

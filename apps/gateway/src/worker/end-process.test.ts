@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { endProcess } from './end-process.ts'
-import { identifyProcess, type ProcessIdentity } from './process-identity.ts'
+import { endGroup, endProcess } from './end-process.ts'
+import { identifyProcess, isProvedGone, type ProcessIdentity } from './process-identity.ts'
 
 const waits = { SIGTERM: 300, SIGKILL: 5_000 }
 
@@ -36,4 +36,16 @@ test('leaves a later process with the same number alone', async () => {
   expect(identifyProcess(identity.pid)).toEqual(identity)
   child.kill('SIGKILL')
   await once(child, 'exit')
+})
+
+test('a group ends with the process that leads it', async () => {
+  const script = 'sleep 60 & echo $!; wait'
+  const leader = spawn('sh', ['-c', script], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const member = Number(String((await once(leader.stdout, 'data'))[0]))
+  const [first, second] = [leader.pid as number, member].map(identifyProcess)
+  expect(await endGroup(first as ProcessIdentity)).toBe(true)
+  await expect.poll(() => isProvedGone(second as ProcessIdentity)).toBe(true)
 })

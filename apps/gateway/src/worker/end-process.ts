@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isProvedGone, type ProcessIdentity } from './process-identity.ts'
 
@@ -32,4 +33,15 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
   } catch {
     // It ended meanwhile, or is not ours: the look that follows tells which.
   }
+}
+
+/** Makes the group that this process leads end, and resolves with whether its leader is proved gone. */
+export async function endGroup(identity: ProcessIdentity): Promise<boolean> {
+  if (!isProvedGone(identity)) signalProcess(-identity.pid, 'SIGKILL')
+  return await goneWithin(identity, patience.SIGKILL)
+}
+
+/** Of one that was started detached: it leads a group of its own, in which is whatever was started inside. */
+export function killGroup({ pid }: ChildProcess): void {
+  if (pid !== undefined) signalProcess(-pid, 'SIGKILL')
 }

@@ -64,6 +64,7 @@ function startLink(
     result: (head, raw) => tell('result')(head, raw.toString()),
     progress: tell('progress'),
     observed: tell('observed'),
+    late: tell('late'),
     lost: tell('lost'),
     up: tell('up'),
   })
@@ -245,18 +246,40 @@ test('tells abort to the worker and passes no result of that batch on', async ()
   expect(seen.events.map(([name]) => name)).toEqual(['up', 'up'])
 })
 
+const observed = {
+  connectionId: 'con_1',
+  connectionRevision: 1,
+  digest: digestBytes('listing'),
+  at: 1,
+  tools: { tool: digestBytes('tool') },
+}
+
 test('hands on results, progress and listings', async () => {
   const { link, connection, seen } = await linked()
   link.send([orderOf(1)]).commit([0])
   await connection.receive('committed')
   connection.send('progress', { intent: 'int_1', progress: 1 })
-  connection.send('observed', { connectionId: 'con_1', digest: 'sha256:0' })
+  connection.send('observed', observed)
   connection.send('result', { intent: 'int_1', verdict: 'result' }, '{"content":[]}')
   await seen.until('result')
   expect(seen.events.slice(1)).toEqual([
     ['progress', { intent: 'int_1', progress: 1 }],
-    ['observed', { connectionId: 'con_1', digest: 'sha256:0' }],
+    ['observed', observed],
     ['result', { intent: 'int_1', verdict: 'result' }, '{"content":[]}'],
+  ])
+})
+
+test('hands on an answer that comes after its write was told as uncertain', async () => {
+  const { link, connection, seen } = await linked()
+  link.send([orderOf(1)]).commit([0])
+  await connection.receive('committed')
+  const uncertain = { intent: 'int_1', verdict: 'uncertain', code: 'upstream_timeout' }
+  connection.send('result', uncertain)
+  connection.send('late', { intent: 'int_1', verdict: 'result', status: 200 })
+  await seen.until('late')
+  expect(seen.events.slice(1)).toEqual([
+    ['result', uncertain, ''],
+    ['late', { intent: 'int_1', verdict: 'result', status: 200 }],
   ])
 })
 
@@ -424,6 +447,40 @@ test('pings every five seconds and takes a worker for dead after fifteen of sile
   await connection.until(() => !connection.isOpen)
 })
 
+const deep = `${'['.repeat(500_000)}${']'.repeat(500_000)}`
+
+test.each([
+  ['a result without a head', 'result', 'null'],
+  ['a result of another verdict', 'result', '{"intent":"int_1","verdict":"fine"}'],
+  ['a code nobody knows', 'result', '{"intent":"int_1","verdict":"not_sent","code":"toString"}'],
+  ['progress without a number', 'progress', '{"intent":"int_1","progress":null}'],
+  ['an observed listing of no connection', 'observed', '{}'],
+  ['a vault without a key', 'vault', '{"source":"file","keys":[],"retired":[]}'],
+  ['an answer about nothing', 'recovered', '[]'],
+  ['a ping nested without end', 'ping', deep],
+] as const)(
+  '%s ends the connection, is told to nobody, and another one is dialled',
+  async (_what, kind, text) => {
+    const { worker, link, connection, seen } = await linked()
+    link.send([orderOf(1)]).commit([0])
+    await connection.receive('committed')
+    const told = seen.events.length
+    connection.sendText(kind, text)
+    expect(await seen.until('lost')).toEqual(['lost', ['int_1']])
+    expect(seen.events).toHaveLength(told + 1)
+    await worker.connection(1)
+    await link.whenUp(5_000)
+  },
+)
+
+test('a hello that is none is told as another release, and its connection does not stay', async () => {
+  const worker = await startWorker({ hello: () => ({ ...helloOf(), pid: 'one' }) as never })
+  const { link } = startLink(worker.path)
+  await expect(link.whenUp(5_000)).rejects.toMatchObject({ code: 'wrong_release' })
+  const first = await worker.connection(0)
+  await first.until(() => !first.isOpen)
+})
+
 test('answers the pings of the worker', async () => {
   const { connection } = await linked()
   connection.send('ping', { n: 7 })
@@ -469,4 +526,21 @@ test('stops for good', async () => {
   clock.step(60_000)
   await turn()
   expect(worker.connections).toHaveLength(1)
+})
+
+test('what the worker said last of its keys counts, and nothing once it is gone', async () => {
+  const jwk = { kty: 'OKP', crv: 'X25519', x: 'x' } as const
+  const said = { source: 'file', keys: [{ kid: 'k', jwk, madeAt: 1 }], retired: [] } as const
+  const worker = await startWorker({ hello: () => helloOf({ keys: said }) })
+  const { link, seen } = startLink(worker.path)
+  expect(link.vault()).toBeUndefined()
+  const connection = await worker.connection(0)
+  await seen.until('up')
+  expect(link.vault()).toEqual(said)
+  connection.send('vault', { ...said, retired: ['k1'] })
+  connection.send('observed', observed)
+  await seen.until('observed')
+  expect(link.vault()).toEqual({ ...said, retired: ['k1'] })
+  await link.stop()
+  expect(link.vault()).toBeUndefined()
 })

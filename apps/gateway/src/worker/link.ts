@@ -16,6 +16,7 @@ import {
   type RecoverHead,
   type ResultHead,
   signJws,
+  type VaultState,
 } from '@sallyport/protocol/node'
 import type { SignBatch } from './carried-orders.ts'
 import { type Channel, type ChannelOptions, openChannel } from './channel.ts'
@@ -25,6 +26,8 @@ import type { Log } from './log.ts'
 import { WorkerConnection } from './worker-connection.ts'
 
 export interface LinkOptions extends ChannelOptions {
+  /** Why a worker that says this is not to be worked with, beside what is wrong with any; undefined: nothing. */
+  readonly refuses?: (hello: Hello) => ErrorCode | undefined
   readonly log: Log
 }
 
@@ -81,17 +84,21 @@ export class WorkerLink implements WorkerPort {
     const instance = this.instance()
     if (instance !== undefined) return Promise.resolve(instance)
     return new Promise((resolve, reject) => {
-      const cancel = this.#options.clock.after(ms, () => reject(new SallyportError('worker_down')))
-      this.#waiting.push({
-        resolve: (up) => {
+      const waiting = {
+        resolve: (up: string) => {
           cancel()
           resolve(up)
         },
-        reject: (error) => {
+        reject: (error: SallyportError) => {
           cancel()
           reject(error)
         },
+      }
+      const cancel = this.#options.clock.after(ms, () => {
+        this.#waiting = this.#waiting.filter((one) => one !== waiting)
+        reject(new SallyportError('worker_down'))
       })
+      this.#waiting.push(waiting)
     })
   }
 
@@ -101,6 +108,11 @@ export class WorkerLink implements WorkerPort {
 
   instance(): string | undefined {
     return this.#connection?.hello.instance
+  }
+
+  /** What the worker holds to open seals; undefined while there is none. */
+  vault(): VaultState | undefined {
+    return this.#connection?.vault
   }
 
   send(orders: readonly Order[]): SentBatch {
@@ -126,9 +138,14 @@ export class WorkerLink implements WorkerPort {
 
   /** Sends one order outside the call path, at once committed. Rejects with `worker_down` when no answer comes. */
   async order(order: Order, ms: number): Promise<DirectAnswer> {
-    const answer = await this.#direct.order(order, ms, (orders) => this.send(orders))
+    const answer = await this.orderUnsettled(order, ms)
     this.settled([order.id])
     return answer
+  }
+
+  /** As `order`, but the worker keeps what came of it until it is told that it is settled. */
+  orderUnsettled(order: Order, ms: number): Promise<DirectAnswer> {
+    return this.#direct.order(order, ms, (orders) => this.send(orders))
   }
 
   #connected(): WorkerConnection {
@@ -145,9 +162,11 @@ export class WorkerLink implements WorkerPort {
   }
 
   #accept(channel: Channel): void {
-    const { clock, log } = this.#options
+    const { clock, log, refuses } = this.#options
     const { hello } = channel
-    const refusal = this.#isRunning ? judgeHello(hello, clock.now()) : 'worker_down'
+    const refusal = this.#isRunning
+      ? (judgeHello(hello, clock.now()) ?? refuses?.(hello))
+      : 'worker_down'
     if (refusal) {
       void channel.close()
       this.#failed(new SallyportError(refusal, { cause: describe(hello) }))
@@ -159,10 +178,11 @@ export class WorkerLink implements WorkerPort {
       result: (head, raw) => this.#onResult(head, raw),
       progress: (head) => this.#events?.progress(head),
       observed: (head) => this.#events?.observed(head),
+      late: (head) => this.#events?.late?.(head),
       lost: (ids) => this.#onLost(ids),
       closed: () => this.#onClosed(hello),
     })
-    log.info({ worker: hello.instance, workerPid: hello.pid }, 'worker connected')
+    log.info({ worker: hello.instance }, 'worker connected')
     for (const { resolve } of this.#waiting.splice(0)) resolve(hello.instance)
     this.#events?.up(hello.instance)
   }
@@ -179,7 +199,7 @@ export class WorkerLink implements WorkerPort {
   #onClosed(hello: Hello): void {
     this.#connection = undefined
     if (!this.#isRunning) return
-    this.#options.log.warn({ worker: hello.instance, workerPid: hello.pid }, 'worker disconnected')
+    this.#options.log.warn({ worker: hello.instance }, 'worker disconnected')
     this.#code = 'worker_down'
     this.#redial()
   }

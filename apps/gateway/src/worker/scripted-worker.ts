@@ -39,6 +39,7 @@ export function helloOf(changed: Partial<Hello> = {}): Hello {
     pid: process.pid,
     memorySince: 0,
     vault: { kid: 'k', jwk: { kty: 'OKP', crv: 'X25519', x: 'x' } },
+    coreDumps: 'off',
     ...changed,
   }
 }
@@ -96,6 +97,14 @@ export class ScriptedConnection {
 
   send(kind: FrameKind, head: unknown, raw = ''): void {
     this.#socket.write(encodeFrame(kind, head, Buffer.from(raw)))
+  }
+
+  /** With a head that may be no JSON of ours. */
+  sendText(kind: FrameKind, head: string): void {
+    const frame = Buffer.concat([encodeFrame(kind, 0).subarray(0, 9), Buffer.from(head)])
+    frame.writeUInt32BE(frame.length - 4, 0)
+    frame.writeUInt32BE(frame.length - 9, 5)
+    this.#socket.write(frame)
   }
 
   sendBytes(bytes: string): void {

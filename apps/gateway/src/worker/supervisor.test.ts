@@ -1,8 +1,12 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   rmSync,
   statSync,
@@ -15,6 +19,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { preparePki } from '../pki/prepare-pki.ts'
 import { type Clock, systemClock } from './clock.ts'
+import { identifyProcess } from './process-identity.ts'
 import { helloOf, SteppedClock } from './scripted-worker.ts'
 import { type SupervisorOptions, WorkerSupervisor } from './supervisor.ts'
 
@@ -37,10 +42,11 @@ interface Start {
   readonly pid: number
   readonly environment: string
   readonly argv: string[]
-  readonly vault: { mode: number; first: number }
+  readonly third: string | null
 }
 
 const inWorker = (name: string) => join(data, 'worker', name)
+const inGateway = (name: string) => join(data, 'gateway', name)
 
 function starts(): Start[] {
   const path = inWorker('started.jsonl')
@@ -61,6 +67,7 @@ function supervisorOf(options: Partial<SupervisorOptions> & { clock?: Clock } = 
     hello: () => helloOf({ role: 'gateway', instance: 'ins_gateway' }),
     build: 'test',
     allowLocalUpstreams: false,
+    isolation: 'none',
     entry: fileURLToPath(new URL('tiny-worker.ts', import.meta.url)),
     clock: systemClock,
     log: { info: log, warn: log, error: log },
@@ -111,7 +118,8 @@ test('starts a worker with its flags and nothing in its environment', async () =
   const pem = inWorker('worker.pem')
   expect(first?.argv).toEqual([
     ...['--socket', inWorker('worker.sock'), '--cert', pem, '--key', pem],
-    ...['--ca', inWorker('authority.pem'), '--allow-local-upstreams'],
+    ...['--ca', inWorker('authority.pem'), '--vault-key-file', inWorker('vault.key')],
+    '--allow-local-upstreams',
     ...['--reconnect-window-ms', '9000', '--build', 'test'],
   ])
 })
@@ -121,18 +129,39 @@ test('allows local upstreams only when told to', async () => {
   expect(starts()[0]?.argv).not.toContain('--allow-local-upstreams')
 })
 
-test('hands the vault key over as descriptor 3, made for its owner alone', async () => {
-  await supervisorOf().start()
-  expect(starts()[0]?.vault).toEqual({ mode: 0o600, first: 0 })
-  expect(statSync(inWorker('vault.key')).size).toBe(0)
+test.each([
+  ['its place in the data folder', undefined, () => ['--vault-key-file', inWorker('vault.key')]],
+  ['a file', { file: '/srv/vault.key' }, () => ['--vault-key-file', '/srv/vault.key']],
+  ['a command', { command: '/bin/kms get' }, () => ['--vault-key-command', '/bin/kms get']],
+] as const)(
+  'tells the worker where the vault key is, %s, and makes none',
+  async (_what, vaultKey, flags) => {
+    await supervisorOf(vaultKey ? { vaultKey } : {}).start()
+    const [first] = starts()
+    expect(first?.argv.join(' ')).toContain(flags().join(' '))
+    expect(first?.third).toBeNull()
+    expect(existsSync(inWorker('vault.key'))).toBe(false)
+  },
+)
+
+test('hands a descriptor over as number 3, unread', async () => {
+  const file = join(data, 'shared.key')
+  writeFileSync(file, '0123456789abcdef', { mode: 0o600 })
+  const descriptor = openSync(file, 'r')
+  try {
+    await supervisorOf({ vaultKey: { descriptor } }).start()
+  } finally {
+    closeSync(descriptor)
+  }
+  expect(starts()[0]?.argv.join(' ')).toContain('--vault-key-fd 3')
+  expect(starts()[0]?.third).toBe('0123456789abcdef')
 })
 
-test('hands a given vault key over from its beginning', async () => {
-  const vaultKeyFile = join(data, 'shared.key')
-  writeFileSync(vaultKeyFile, '0123456789abcdef', { mode: 0o600 })
-  await supervisorOf({ vaultKeyFile }).start()
-  expect(starts()[0]?.vault.first).toBe(16)
-  expect(existsSync(inWorker('vault.key'))).toBe(false)
+test('says when it is the vault key that a worker cannot have', async () => {
+  behave({ notStarted: 'vault_key_unusable' })
+  await expect(supervisorOf().start()).rejects.toMatchObject({ code: 'vault_key_unusable' })
+  behave({ notStarted: 'internal' })
+  await expect(supervisorOf().start()).rejects.toMatchObject({ code: 'worker_down' })
 })
 
 test('stops the worker and removes its socket', async () => {
@@ -172,7 +201,7 @@ test('adopts the worker that a gateway without an end left, and watches it', asy
   const [pid, instance] = [pidOf(first), instanceOf(first)]
   const second = supervisorOf()
   await second.start()
-  expect(second.state()).toEqual({ pid, instance })
+  expect(second.state()).toMatchObject({ pid, instance })
   expect(starts()).toHaveLength(1)
   process.kill(pid, 'SIGKILL')
   await until(() => second.state() && pidOf(second) !== pid)
@@ -193,14 +222,13 @@ test('proves a worker gone that ended while no gateway was there', async () => {
 test.each([
   ['flags', { allowLocalUpstreams: true }],
   ['build', { build: 'another' }],
-  ['vault key', { vaultKeyFile: join(tmpdir(), `sallyport-vault-${process.pid}`) }],
+  ['vault key', { vaultKey: { file: '/srv/vault.key' } }],
 ])('replaces a worker that was started with other %s', async (_what, changed) => {
   const first = await startAbandoned()
   const second = supervisorOf(changed)
   await second.start()
   expect(isAlive(pidOf(first))).toBe(false)
   expect(pidOf(second)).not.toBe(pidOf(first))
-  if ('vaultKeyFile' in changed) rmSync(changed.vaultKeyFile)
 })
 
 test('replaces a worker of another release', async () => {
@@ -222,10 +250,28 @@ test('ends a worker whose socket is gone before it starts another', async () => 
   expect(isAlive(pidOf(second))).toBe(true)
 })
 
+test('ends what a gateway left that was killed before its worker said a word', async () => {
+  preparePki(data)
+  const leader = spawn('sh', ['-c', 'sleep 60 & echo $!; wait'], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const member = Number(String((await once(leader.stdout, 'data'))[0]))
+  const starting = { instance: 'starting', process: identifyProcess(leader.pid as number) }
+  writeFileSync(inGateway('workers.json'), JSON.stringify([{ ...starting, command: [] }]))
+  const supervisor = supervisorOf()
+  await supervisor.start()
+  await until(() => !isAlive(member))
+  expect(isAlive(leader.pid as number)).toBe(false)
+  expect(JSON.parse(readFileSync(inGateway('workers.json'), 'utf8'))).toMatchObject([
+    { instance: instanceOf(supervisor) },
+  ])
+})
+
 test('starts over the socket file of a dead worker and over a damaged register', async () => {
   preparePki(data)
   writeFileSync(inWorker('worker.sock'), '')
-  writeFileSync(inWorker('processes.json'), '{"half')
+  writeFileSync(inGateway('workers.json'), '{"half')
   const supervisor = supervisorOf()
   await supervisor.start()
   expect(isAlive(pidOf(supervisor))).toBe(true)
@@ -236,16 +282,16 @@ test('leaves nothing when the worker does not come up', async () => {
   const supervisor = supervisorOf()
   await expect(supervisor.start()).rejects.toMatchObject({ code: 'worker_down' })
   expect(supervisor.state()).toBeNull()
-  expect(readFileSync(inWorker('worker.log'), 'utf8')).toContain('Something went wrong inside')
+  expect(readFileSync(inGateway('worker.log'), 'utf8')).toContain('Something went wrong inside')
 })
 
 test('begins a new log when the old one is long', async () => {
   preparePki(data)
-  writeFileSync(inWorker('worker.log'), '')
-  truncateSync(inWorker('worker.log'), 10 * 1024 * 1024 + 1)
+  writeFileSync(inGateway('worker.log'), '')
+  truncateSync(inGateway('worker.log'), 10 * 1024 * 1024 + 1)
   await supervisorOf().start()
-  expect(statSync(inWorker('worker.log')).size).toBe(0)
-  expect(statSync(inWorker('worker.log.1')).size).toBe(10 * 1024 * 1024 + 1)
+  expect(statSync(inGateway('worker.log')).size).toBe(0)
+  expect(statSync(inGateway('worker.log.1')).size).toBe(10 * 1024 * 1024 + 1)
 })
 
 test('starts ten times in a minute, then waits until the minute is over', async () => {

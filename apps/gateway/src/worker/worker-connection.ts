@@ -11,6 +11,7 @@ import type {
   RecoverHead,
   ReleaseHead,
   ResultHead,
+  VaultState,
 } from '@sallyport/protocol/node'
 import { type CarriedEvents, CarriedOrders, type SignBatch } from './carried-orders.ts'
 import type { Channel } from './channel.ts'
@@ -20,12 +21,15 @@ import { Questions } from './questions.ts'
 export interface ConnectionEvents extends CarriedEvents {
   progress(head: ProgressHead): void
   observed(head: ObservedHead): void
+  late?(head: ResultHead): void
   /** Before `lost`: who hears of a loss finds no connection that could be asked. */
   closed(): void
 }
 
 export class WorkerConnection {
   readonly hello: Hello
+  /** What the worker said last of the keys it holds. */
+  vault: VaultState | undefined
   readonly #channel: Channel
   readonly #carried: CarriedOrders
   readonly #questions: Questions
@@ -33,6 +37,7 @@ export class WorkerConnection {
 
   constructor(channel: Channel, sign: SignBatch, clock: Clock, events: ConnectionEvents) {
     this.hello = channel.hello
+    this.vault = channel.hello.keys
     this.#channel = channel
     this.#carried = new CarriedOrders(channel, sign, events)
     this.#questions = new Questions(clock)
@@ -88,6 +93,12 @@ export class WorkerConnection {
         break
       case 'observed':
         this.#events.observed(head as ObservedHead)
+        break
+      case 'late':
+        this.#events.late?.(head as ResultHead)
+        break
+      case 'vault':
+        this.vault = head as VaultState
         break
       case 'recovered':
         this.#questions.onAnswer({ head: head as RecoveredHead, raw })

@@ -14,6 +14,8 @@ export interface RegisteredWorker {
 }
 
 const kept = 32
+/** Stands for the instance of one that has not told it. */
+export const starting = 'starting'
 
 export class WorkerRegister {
   readonly #path: string
@@ -26,8 +28,20 @@ export class WorkerRegister {
   }
 
   record(worker: RegisteredWorker): void {
-    const others = this.#workers.filter(({ instance }) => instance !== worker.instance)
-    this.#workers = [...others, worker].slice(-kept)
+    const others = this.#workers.filter(
+      ({ instance }) => ![worker.instance, starting].includes(instance),
+    )
+    this.#write([...others, worker])
+  }
+
+  /** One that has not said yet who it is: a gateway that is killed now leaves it to the next one to end. */
+  recordStart(process: ProcessIdentity): void {
+    const others = this.#workers.filter(({ instance }) => instance !== starting)
+    this.#write([...others, { instance: starting, process, command: [] }])
+  }
+
+  #write(workers: readonly RegisteredWorker[]): void {
+    this.#workers = workers.slice(-kept)
     writeDurably(this.#path, `${JSON.stringify(this.#workers, null, 2)}\n`)
   }
 

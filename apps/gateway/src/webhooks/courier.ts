@@ -1,0 +1,86 @@
+/**
+ * Carries what the outbox holds to webhooks, through the worker, which alone can open their addresses and keys. At least
+ * once: a delivery whose end is not known is tried again under the same id.
+ */
+import { retryAfterMs, type Store, type Webhook, type WebhookDelivery } from '@sallyport/core'
+import { type ErrorCode, toSallyportError, type WebhookId } from '@sallyport/protocol'
+import type { ResultHead } from '@sallyport/protocol/node'
+import type { Log } from '../worker/log.ts'
+
+export interface CourierDeps {
+  readonly store: Store
+  readonly send: (webhook: Webhook, delivery: WebhookDelivery) => Promise<ResultHead>
+  readonly log: Log
+}
+
+const atOnce = 20
+/** Longer than an attempt can take: what this gateway did not report by then, another one tries. */
+const takenForMs = 60_000
+/** The status of a receiver that wants this event no more. Another refusal may be one that somebody mends. */
+const gone = 410
+
+export class Courier {
+  readonly #deps: CourierDeps
+  #round: Promise<void> | undefined
+
+  constructor(deps: CourierDeps) {
+    this.#deps = deps
+  }
+
+  /** Tries what is due. Rounds never overlap; a call during one joins it. */
+  round(): Promise<void> {
+    this.#round ??= this.#carry().finally(() => {
+      this.#round = undefined
+    })
+    return this.#round
+  }
+
+  async #carry(): Promise<void> {
+    const { store } = this.#deps
+    // Most gateways have no webhook: that costs one read.
+    if ((await store.webhooks.countDeliveries()).size === 0) return
+    const taken = await store.transact(async (tx) => {
+      const now = await tx.now()
+      return tx.webhooks.take(now, now + takenForMs, atOnce)
+    })
+    // One after the other for each webhook, so that a slow one holds up nobody else.
+    const byWebhook = Map.groupBy(taken, ({ webhookId }) => webhookId)
+    await Promise.all([...byWebhook].map(([id, deliveries]) => this.#carryTo(id, deliveries)))
+  }
+
+  async #carryTo(id: WebhookId, deliveries: readonly WebhookDelivery[]): Promise<void> {
+    for (const delivery of deliveries) {
+      const webhook = await this.#deps.store.webhooks.get(id)
+      if (webhook) await this.#attempt(webhook, delivery)
+    }
+  }
+
+  async #attempt(webhook: Webhook, delivery: WebhookDelivery): Promise<void> {
+    const { store, send, log } = this.#deps
+    const { code, isGone } = await send(webhook, delivery).then(
+      (head) => ({ code: failureOf(head), isGone: head.status === gone }),
+      (thrown) => ({ code: toSallyportError(thrown).code, isGone: false }),
+    )
+    const attempts = delivery.attempts + 1
+    const pause = code === undefined || isGone ? undefined : retryAfterMs(attempts)
+    const told = { webhook: webhook.name, event: delivery.event, delivery: delivery.id, attempts }
+    if (code !== undefined && pause === undefined) log.error({ ...told, code }, 'webhook given up')
+    else if (code !== undefined) log.warn({ ...told, code }, 'webhook not delivered')
+    await store.transact(async (tx) => {
+      const now = await tx.now()
+      if (pause === undefined) await tx.webhooks.drop([delivery.id])
+      else await tx.webhooks.retry({ ...delivery, attempts, nextAt: now + pause })
+      await tx.webhooks.noteDelivery({
+        ...webhook,
+        ...(code === undefined
+          ? { lastDeliveredAt: now, lastFailure: null }
+          : { lastFailure: { code, at: now } }),
+      })
+    })
+  }
+}
+
+/** Undefined when it was delivered. */
+export function failureOf({ verdict, code }: ResultHead): ErrorCode | undefined {
+  return verdict === 'result' ? code : (code ?? 'not_sent')
+}
