@@ -40,6 +40,15 @@ function pinnedNode() {
   }
 }
 
+/** A descriptor that `up` was handed to hand on keeps its number. */
+function descriptors() {
+  const at = args.findIndex((one) => /^--vault-key-fd(?:=|$)/.test(one))
+  const number = Number((args[at] ?? '').split('=')[1] ?? args[at + 1])
+  const standard = ['inherit', 'inherit', 'inherit']
+  if (args[0] !== 'up' || at < 0 || !(number > 2 && number < 1024)) return [...standard, 'ipc']
+  return [...standard, ...Array(number - 3).fill('ignore'), 'inherit', 'ipc']
+}
+
 function refuse() {
   process.stderr.write(
     'wrong_node: Node 24 or later is needed. — who can act: operator. Install Node 24, or run "npm ci" with optional packages.\n',
@@ -50,7 +59,7 @@ function refuse() {
 /** The ipc channel tells the child that this process is gone, also after kill -9. */
 function runUnder(node) {
   const child = spawn(node, [...memoryFlags, fileURLToPath(import.meta.url), ...args], {
-    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    stdio: descriptors(),
   })
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP']
   for (const signal of signals) process.on(signal, () => child.kill(signal))

@@ -7,6 +7,7 @@ import {
   type RouteName,
   routes,
 } from '@sallyport/protocol'
+import { exchange } from './exchange.ts'
 import { Failure, failure } from './failure.ts'
 
 export interface Gateway {
@@ -36,17 +37,29 @@ export type CallOf<N extends RouteName> = ([ParamNames<PathOf<N>>] extends [neve
 /** Longer than the worker's longest listing. */
 const answerWithin = 120_000
 
+export interface CallLimits {
+  /** Milliseconds to wait for the answer. */
+  readonly within?: number
+  /** Gives the call up. */
+  readonly until?: AbortSignal
+}
+
 /** The API's answer as it came. Throws `Failure`: what the API refused, or `unreachable`, or `wrong_release`. */
 export async function callRoute<N extends RouteName>(
   gateway: Gateway,
   name: N,
   call: CallOf<N>,
+  limits: CallLimits = {},
 ): Promise<Answer<N>> {
   const route: Route = routes[name]
   const url = new URL(`/api/v1${fillPath(route.path, call.params ?? {})}`, gateway.url)
   for (const [key, value] of Object.entries(call.query ?? {}))
     if (value !== undefined) url.searchParams.set(key, value)
-  const { status, body } = await send(gateway, url, route.method, call.body)
+  const { status, body } = await send(gateway, url, {
+    method: route.method,
+    body: call.body,
+    ...limits,
+  })
   if (status >= 400) throw refusal(gateway, status, body)
   if (!route.answer.safeParse(body).success) throw failure('wrong_release')
   return body as Answer<N>
@@ -64,24 +77,24 @@ function fillPath(path: string, params: Readonly<Record<string, string>>): strin
 async function send(
   gateway: Gateway,
   url: URL,
-  method: string,
-  body: unknown,
+  { method, body, within = answerWithin, until }: CallLimits & { method: string; body: unknown },
 ): Promise<{ status: number; body: unknown }> {
   const headers = {
     accept: 'application/json',
     ...(gateway.token === undefined ? {} : { authorization: `Bearer ${gateway.token}` }),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   }
+  const late = AbortSignal.timeout(within)
   try {
-    const response = await fetch(url, {
+    const { status, text } = await exchange(url, {
       method,
       headers,
-      redirect: 'error',
-      signal: AbortSignal.timeout(answerWithin),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: until ? AbortSignal.any([late, until]) : late,
+      body: body === undefined ? undefined : JSON.stringify(body),
     })
-    const text = await response.text()
-    return { status: response.status, body: parse(text) }
+    // Sallyport sends nobody elsewhere, and the token would go along.
+    if (status >= 300 && status < 400) throw new Error('a redirect')
+    return { status, body: parse(text) }
   } catch (thrown) {
     throw failure('unreachable', { next: nextFor(thrown, gateway) })
   }
@@ -98,9 +111,8 @@ function parse(text: string): unknown {
 function nextFor(thrown: unknown, gateway: Gateway): string {
   if (thrown instanceof Error && thrown.name === 'TimeoutError')
     return 'It did not answer in time. See "sallyport doctor".'
-  const cause =
-    thrown instanceof Error ? (thrown.cause as { code?: string } | undefined) : undefined
-  if (/CERT|SELF_SIGNED|UNABLE_TO/.test(cause?.code ?? ''))
+  const { code = '' } = thrown as { readonly code?: string }
+  if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code))
     return 'Its certificate is not trusted here. Name the authority in NODE_EXTRA_CA_CERTS.'
   return gateway.whenUnreachable
 }

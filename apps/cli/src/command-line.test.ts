@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import type { ErrorCode } from '@sallyport/protocol'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { runWords } from './testing/run-words.ts'
-import { ids, secretToken, sessionToken, status } from './testing/sample-answers.ts'
+import { secretToken, sessionToken, status } from './testing/sample-answers.ts'
+import { ids } from './testing/sample-ids.ts'
 import { ScriptedApi } from './testing/scripted-api.ts'
 
 let api: ScriptedApi
@@ -47,14 +48,22 @@ test.each([
   [['session', 'list'], 'session.list', {}],
   [['session', 'show', ids.session], 'session.show', { id: ids.session }],
   [['session', 'end', ids.session], 'session.end', { id: ids.session }],
+  [['approvals', 'list'], 'approval.list', {}],
+  [['approvals', 'show', ids.approval], 'approval.show', { id: ids.approval }],
+  [['approvals', 'approve', ids.approval], 'approval.approve', { id: ids.approval }],
+  [['approvals', 'deny', ids.approval], 'approval.deny', { id: ids.approval }],
   [['executions', 'list'], 'execution.list', {}],
   [['executions', 'show', ids.execution], 'execution.show', { id: ids.execution }],
+  [['webhook', 'list'], 'webhook.list', {}],
+  [['webhook', 'remove', 'pager'], 'webhook.remove', { id: ids.webhook }],
+  [['webhook', 'test', 'pager'], 'webhook.test', { id: ids.webhook }],
   [['user', 'disable', 'ada'], 'user.disable', { name: 'ada' }],
   [['token', 'revoke', ids.token], 'token.revoke', { id: ids.token }],
   [['resume'], 'pause.clear', {}],
   [['settings', 'list'], 'setting.list', {}],
   [['settings', 'unset', 'durableReads'], 'setting.unset', { name: 'durableReads' }],
-  [['keys', 'show'], 'vault.show', {}],
+  [['keys', 'show'], 'keys.show', {}],
+  [['keys', 'rotate'], 'keys.rotate', {}],
 ] as const)('%j asks %s and prints its answer', async (words, route, params) => {
   const json = await run(...words, '--json')
   const { params: sent, authorization } = api.only(route)
@@ -94,7 +103,7 @@ test.each([
       ...['profile', 'create', 'night', '--unattended', '--isolation', 'external'],
       ...['--isolation', 'none', '--approval-ttl', '60', '--hold', '0', '--retain', '7'],
       ...['--harness', 'codex', '--max-age', '1.5', '--idle', '2', '--verify-within', '0'],
-      ...['--personal', 'write-with-approval'],
+      ...['--personal', 'write-with-approval', '--keep-reads'],
     ],
     'profile.create',
     {
@@ -105,6 +114,7 @@ test.each([
         approvalTtlSeconds: 60,
         holdSeconds: 0,
         retainDays: 7,
+        keepReads: true,
         harnesses: ['codex'],
         maxAgeSeconds: 5400,
         idleSeconds: 7200,
@@ -133,6 +143,21 @@ test.each([
       tools: 'search*',
       mode: 'write_with_approval',
       limits: { rate: { count: 3, seconds: 60 }, approvers: 'role:approver' },
+      confirmUnattended: false,
+    },
+  ],
+  [
+    [
+      ...['profile', 'grant', 'dev', 'docs', '*', '--mode', 'write-with-approval'],
+      ...['--exclude-requester', '--identical-only'],
+    ],
+    'profile.grant',
+    {
+      connection: 'docs',
+      tools: '*',
+      mode: 'write_with_approval',
+      limits: { excludeRequester: true, identicalOnly: true },
+      confirmUnattended: false,
     },
   ],
   [['profile', 'revoke', 'dev', 'docs', '*'], 'profile.revoke', { connection: 'docs', tools: '*' }],
@@ -151,6 +176,11 @@ test.each([
     ],
     'session.create',
     { profile: 'dev', isolation: 'external', label: 'a', owner: 'bob' },
+  ],
+  [
+    ['session', 'create', '--profile', 'dev', '--continue', ids.session],
+    'session.create',
+    { profile: 'dev', isolation: 'external', continues: ids.session },
   ],
   [['pause', '--writes', '--note', 'moving'], 'pause.set', { writes: true, note: 'moving' }],
   [['pause', '--note', 'all'], 'pause.set', { writes: false, note: 'all' }],
@@ -201,6 +231,8 @@ test('write-unattended without a terminal needs --yes', async () => {
 test('write-unattended at a terminal asks', async () => {
   const no = await runWords(unattended, { env: env(), stdin: 'n\n', terminal: true })
   expect(no.code).toBe(1)
+  const gone = await runWords(unattended, { env: env(), stdin: '', terminal: true })
+  expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('not_confirmed: ')])
   expect(no.stderr).toContain('Let agents call these tools with nobody asked? dev: docs *')
   expect(api.requests).toEqual([])
   const yes = await runWords(unattended, { env: env(), stdin: 'y\n', terminal: true })
@@ -264,6 +296,9 @@ test.each([
   ['no_such_tool', 5],
   ['conflict', 6],
   ['name_taken', 6],
+  ['approval_settled', 6],
+  ['not_unknown', 6],
+  ['session_not_ended', 6],
   ['not_published', 1],
   ['worker_down', 1],
   ['internal', 1],
@@ -284,6 +319,21 @@ test('says who can act and what comes next', async () => {
     'not_published: The connection has no published catalog. Discover, review and publish it first. — who can act: administrator. Begin with "sallyport catalog discover NAME".\n',
   )
 })
+
+test.each([
+  ['not_found', 'profile', 'See "sallyport profile list".'],
+  ['not_found', 'continues', 'See "sallyport session list".'],
+  ['bad_request', 'continues', 'That is no id of a session.'],
+  ['session_not_ended', 'continues', 'See its state with "sallyport session list"'],
+] satisfies [ErrorCode, string, string][])(
+  'a session that cannot begin, %s of %s, leads on',
+  async (code, field, next) => {
+    api.refuse('session.create', code, field)
+    const { stderr } = await run('session', 'create', '--profile', 'p')
+    expect(stderr).toContain(`(field ${field}) — who can act:`)
+    expect(stderr).toContain(next)
+  },
+)
 
 test('shows an error of a later release as it came, escaped and in one line', async () => {
   const error = { code: 'new_code', message: 'One.\nTwo\x1b.', who: 'owner', retry: false }
@@ -324,6 +374,12 @@ test.each([
   [['profile', 'grant', 'x', 'docs', '*', '--mode', 'read', '--approvers', 'all']],
   [['session', 'create', '--isolation', 'external']],
   [['executions', 'list', '--state', 'odd']],
+  [['executions', 'resolve', ids.execution, '--note', 'x']],
+  [['executions', 'resolve', ids.execution, '--applied']],
+  [['executions', 'resolve', ids.execution, '--applied', '--abandoned', '--note', 'x']],
+  [['executions', 'resolve', ids.execution, '--applied', '--allow-retry', '--note', 'x']],
+  [['approvals', 'list', '--state', 'odd']],
+  [['approvals', 'approve']],
   [['catalog', 'withdraw', 'docs']],
   [['config', 'emacs', '--session', ids.session]],
 ])('%j is a usage error: one line, exit code 2', async (words) => {
@@ -407,6 +463,10 @@ test('status names address and user', async () => {
   const { stdout } = await run('status')
   expect(stdout).toContain(api.url)
   expect(stdout).toContain('ada (admin)')
+  api.answer('status.show', { ...status, pendingApprovals: 3, unknown: 2 })
+  const busy = await run('status')
+  expect(busy.stdout).toMatch(/^waiting for a person +3$/m)
+  expect(busy.stdout).toMatch(/^unknown outcomes +2$/m)
   const paused = { writesOnly: true, note: 'moving\x07', by: 'ada', at: '2026-11-30T12:00:00Z' }
   api.answer('status.show', { ...status, paused })
   expect((await run('status')).stdout).toContain(

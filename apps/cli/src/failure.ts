@@ -63,6 +63,7 @@ export function exitCodeOf(code: string): number {
     case 'usage':
       return exitCodes.usage
     case 'unreachable':
+    case 'starting':
       return exitCodes.unreachable
     case 'not_allowed':
     case 'not_authenticated':
@@ -72,6 +73,9 @@ export function exitCodeOf(code: string): number {
       return exitCodes.notFound
     case 'conflict':
     case 'name_taken':
+    case 'approval_settled':
+    case 'not_unknown':
+    case 'session_not_ended':
       return exitCodes.conflict
     default:
       return exitCodes.refused

@@ -53,6 +53,7 @@ test.each([
         sallyport: {
           url: endpoint,
           exposure: 'direct',
+          timeout: 600,
           // biome-ignore lint/suspicious/noTemplateCurlyInString: the reference as the program expands it
           headers: { Authorization: 'Bearer ${SALLYPORT_SESSION_TOKEN}' },
         },
@@ -76,7 +77,7 @@ test('codex gets TOML that names the variable', async () => {
         bearer_token_env_var: 'SALLYPORT_SESSION_TOKEN',
         default_tools_approval_mode: 'approve',
         required: true,
-        startup_timeout_sec: 20,
+        startup_timeout_sec: 30,
         tool_timeout_sec: 600,
       },
     },

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterAll, expect, test } from 'vitest'
 import { buildProgram } from './command-line.ts'
-import { runWords } from './testing/run-words.ts'
+import { noSignals, runWords } from './testing/run-words.ts'
 import { connection } from './testing/sample-answers.ts'
 import { ScriptedApi } from './testing/scripted-api.ts'
 
@@ -19,6 +19,8 @@ const program = buildProgram([], {
   stderr: { write: () => true },
   now: Date.now,
   random: (size) => new Uint8Array(size),
+  signals: noSignals,
+  delay: async () => undefined,
 })
 
 function* pathsBelow(command: Command, path: readonly string[]): Generator<readonly string[]> {
@@ -47,7 +49,11 @@ test('a command without its subcommand shows help and is a usage error', async (
 })
 
 test('every example works as it stands', async () => {
-  const leaves = paths.filter((path) => commandAt(path).commands.length === 0 && path[0] !== 'up')
+  // They go on until they are ended, or make a sandbox, which not every machine can; they have tests of their own.
+  const tested = ['up', 'approvals watch', 'run', 'sandbox verify']
+  const leaves = paths.filter(
+    (path) => commandAt(path).commands.length === 0 && !tested.includes(path.join(' ')),
+  )
   const api = await new ScriptedApi().listen()
   api.answer('connection.show', { ...connection, headerNames: [] })
   const running = { url: api.url, guestUrl: api.url, pid: process.pid }

@@ -105,6 +105,22 @@ for (const [name, node = ''] of nodes) {
   })
 }
 
+test('a command that has an error to tell, and nobody who reads it, ends as with one who does', async () => {
+  const told = async (isRead: boolean): Promise<Ended> => {
+    const child = start(process.execPath, ['connection', 'add', 'docs', '-'])
+    const ended = end(child)
+    if (!isRead) child.stderr?.destroy()
+    await until(() => isRead || child.stderr?.closed === true)
+    // It has nothing to say before this.
+    child.stdin?.end('https://mcp.example.com/')
+    return ended
+  }
+  api.refuse('connection.create', 'name_taken')
+  const read = await told(true)
+  expect(read).toMatchObject({ code: 6, stderr: expect.stringMatching(/^name_taken: /) })
+  expect(await told(false)).toEqual({ ...read, stderr: '' })
+})
+
 test.skipIf(!machineNode || process.platform !== 'linux')(
   'the command ends with its launcher, also after kill -9',
   async () => {

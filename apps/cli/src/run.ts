@@ -1,9 +1,10 @@
 /** One run of one command: what its code may use, and how its outcome is printed. */
-import { createInterface } from 'node:readline/promises'
 import { type Answer, type IdSource, idSource, type RouteName } from '@sallyport/protocol'
-import { type CallOf, callRoute, type Gateway } from './api-client.ts'
+import { type CallLimits, type CallOf, callRoute, type Gateway } from './api-client.ts'
 import type { Failure } from './failure.ts'
 import { findGateway } from './find-gateway.ts'
+import type { GuestExit } from './guest-exit.ts'
+import { readLine } from './line.ts'
 import { asciiJson } from './print/ascii-json.ts'
 import { withProgress } from './print/progress.ts'
 import { type Style, styleFor } from './print/style.ts'
@@ -17,17 +18,18 @@ import type { World } from './world.ts'
 export interface Outcome {
   readonly json: unknown
   readonly text: string
-  readonly failure?: Failure | undefined
+  readonly failure?: Failure | GuestExit | undefined
 }
 
 export interface Run {
   readonly world: World
   readonly style: Style
   readonly newId: IdSource
-  call<N extends RouteName>(name: N, call: CallOf<N>): Promise<Answer<N>>
+  /** After a failure address and token are looked for anew: `up` may have been started again. */
+  call<N extends RouteName>(name: N, call: CallOf<N>, limits?: CallLimits): Promise<Answer<N>>
   gateway(): Promise<Gateway>
   /** Shows `text` on stderr while `work` goes on. */
-  during<T>(text: string, work: Promise<T>): Promise<T>
+  during<T>(text: string | (() => string), work: Promise<T>): Promise<T>
   /** The secret in a file, or on stdin for `-` (once a run). Throws `file_unreadable`, `bad_secret`, `usage`. */
   readSecret(path: string, field: string): Promise<string>
   /** Undefined when there is nobody to ask. */
@@ -63,7 +65,14 @@ function openRun(world: World, json: boolean): Run {
     style: styleFor(world),
     newId: idSource(world.now, world.random),
     gateway,
-    call: async (name, call) => callRoute(await gateway(), name, call),
+    call: async (name, call, limits) => {
+      try {
+        return await callRoute(await gateway(), name, call, limits)
+      } catch (thrown) {
+        found = undefined
+        throw thrown
+      }
+    },
     during: (text, work) => withProgress(world.stderr, quiet, text, work),
     readSecret: secretReader(world),
     ask: (question) => ask(world, question),
@@ -72,11 +81,10 @@ function openRun(world: World, json: boolean): Run {
 
 async function ask(world: World, question: string): Promise<boolean | undefined> {
   if (world.stdin.isTTY !== true || world.stderr.isTTY !== true) return undefined
-  const output = world.stderr as unknown as NodeJS.WritableStream
-  const lines = createInterface({ input: world.stdin, output })
-  try {
-    return /^y(?:es)?$/i.test((await lines.question(`${question} [y/N] `)).trim())
-  } finally {
-    lines.close()
-  }
+  const line = await readLine(world, {
+    question: `${question} [y/N] `,
+    over: new AbortController().signal,
+    interrupted: () => world.signals.raise('SIGINT'),
+  })
+  return /^y(?:es)?$/i.test((line ?? '').trim())
 }

@@ -20,10 +20,12 @@ export function verb(parent: Command, { usage, description, example }: Verb): Co
     .addHelpText('after', `\nExample:\n  $ ${example}`)
 }
 
-export function strict(command: Command): Command {
+/** `hint`: what is to be known of this command when an option or an argument of it is not understood. */
+export function strict(command: Command, hint?: string): Command {
   return command.exitOverride((error) => {
     if (error.exitCode === 0 || error.code === 'commander.help') throw error
-    throw usageFailure(describeUsage(error), `See "${pathOf(command)} --help".`)
+    const help = `See "${pathOf(command)} --help".`
+    throw usageFailure(describeUsage(error), hint === undefined ? help : `${hint} ${help}`)
   })
 }
 

@@ -8,21 +8,35 @@ import { verb } from '../verb.ts'
 import type { World } from '../world.ts'
 import { collectNamedFile, type NamedFile, readCredential } from './credential-files.ts'
 import { describeConnection } from './describe-connection.ts'
+import {
+  addOAuthOptions,
+  checkOAuthOptions,
+  type OAuthOptions,
+  sealedAuthentication,
+  usesOAuth,
+} from './oauth-options.ts'
+import { offeredService } from './service.ts'
 
 export function addAddCommand(
   connection: Command,
   world: World,
   afterDashes: readonly string[] | undefined,
 ): void {
-  verb(connection, {
+  const add = verb(connection, {
     usage: 'add <name> [url-or-command...]',
     description:
       "Add a server by its URL ('-' reads it from stdin), a local program after '--', or tools that a person answers",
     example: 'sallyport connection add docs https://mcp.example.com/mcp --bearer-file token.txt',
   })
-    .usage('[options] NAME URL | NAME -- COMMAND ARG… | NAME --person --tools FILE.json')
+    .usage(
+      '[options] NAME URL | NAME --service S | NAME -- COMMAND ARG… | NAME --person --tools FILE.json',
+    )
     .addOption(
       new Option('--scope <scope>', 'org, project:P or personal (default: org)').argParser(scope),
+    )
+    .option(
+      '--service <name>',
+      'a server that is offered ("sallyport service list"), instead of a URL',
     )
     .option('--bearer-file <f>', "file with the bearer token ('-': stdin)")
     .option(
@@ -44,11 +58,11 @@ export function addAddCommand(
     )
     .option('--person', 'a person answers the calls')
     .option('--tools <file.json>', 'with --person: the tools')
-    .action(
-      perform(world, (run, name: string, words: string[], options: AddOptions) =>
-        addConnection(run, { name, words, afterDashes }, options),
-      ),
-    )
+  addOAuthOptions(add).action(
+    perform(world, (run, name: string, words: string[], options: AddOptions) =>
+      addConnection(run, { name, words, afterDashes }, options),
+    ),
+  )
 }
 
 function scope(value: string): string {
@@ -57,8 +71,9 @@ function scope(value: string): string {
   return parsed.data
 }
 
-interface AddOptions {
+interface AddOptions extends OAuthOptions {
   readonly scope?: string
+  readonly service?: string
   readonly bearerFile?: string
   readonly headerFile?: NamedFile[]
   readonly envFile?: NamedFile[]
@@ -77,25 +92,49 @@ interface Words {
 
 type Form =
   | { readonly transport: 'http'; readonly url: string }
+  | { readonly transport: 'http'; readonly service: string }
   | { readonly transport: 'stdio' | 'person' }
 
 async function addConnection(run: Run, words: Words, options: AddOptions): Promise<Outcome> {
   const form = formOf(words, options)
-  const place = options.scope === undefined ? {} : { scope: options.scope }
-  const body =
-    form.transport === 'http'
-      ? await sealedBody(run, words.name, form.url, options)
-      : { name: words.name, transport: form.transport, ...place }
+  const body = await bodyOf(run, words.name, form, options)
   const answer = await run.call('connection.create', { body })
-  const next = `Next: sallyport catalog discover ${cellText(answer.name)}`
+  const isSignedIn = answer.auth === 'oauth' || answer.auth === 'client_credentials'
+  const verb = isSignedIn ? 'connection authorize' : 'catalog discover'
+  const next = `Next: sallyport ${verb} ${cellText(answer.name)}`
   return { json: answer, text: `${describeConnection(run.style, answer)}\n${next}` }
 }
 
-/** Which of the three forms was typed. Throws `usage` for a mixture. */
+async function bodyOf(
+  run: Run,
+  name: string,
+  form: Form,
+  options: AddOptions,
+): Promise<RequestBody<'connection.create'>> {
+  const place = options.scope === undefined ? {} : { scope: options.scope }
+  if ('url' in form) return sealedBody(run, name, form.url, options)
+  if (!('service' in form)) return { name, transport: form.transport, ...place }
+  const { service } = form
+  const { resource, method } = await offeredService(run, service)
+  if (!givesSecret(options)) return { name, service, ...place }
+  if (method !== 'none') throw usageFailure('that service is signed in to, without a secret', help)
+  return { ...(await sealedBody(run, name, resource, options)), service }
+}
+
+const givesSecret = ({ bearerFile, headerFile }: AddOptions): boolean =>
+  bearerFile !== undefined || headerFile !== undefined
+
+/** Which of the forms was typed. Throws `usage` for a mixture. */
 function formOf({ words, afterDashes }: Words, options: AddOptions): Form {
-  const { person, tools, cwd, share, envFile, bearerFile, headerFile } = options
+  const { person, tools, cwd, share, envFile, service } = options
   const ofProgram = cwd !== undefined || share !== undefined || envFile !== undefined
-  const ofUrl = bearerFile !== undefined || headerFile !== undefined
+  const ofUrl = givesSecret(options) || usesOAuth(options)
+  checkOAuthOptions(options, givesSecret(options), help)
+  if (service !== undefined) {
+    if (words.length > 0 || afterDashes || person || ofProgram || usesOAuth(options))
+      throw usageFailure('--service stands instead of URL, program and --oauth', help)
+    return { transport: 'http', service }
+  }
   if (person || tools !== undefined) {
     if (!person || tools === undefined || words.length > 0 || ofProgram || ofUrl)
       throw usageFailure('--person takes --tools FILE.json, and neither URL nor program', help)
@@ -140,7 +179,10 @@ async function sealedBody(
     key,
     localAllowed: key.localUpstreams,
   })
-  return { id, name, scope: wanted, endpoint, ...(credential ? { credential } : {}) }
+  const place = { url, scope: scopeOfSeal, key, localAllowed: key.localUpstreams }
+  const authentication = await sealedAuthentication(run, options, place)
+  const given = credential ? { credential } : authentication ? { authentication } : {}
+  return { id, name, scope: wanted, endpoint, ...given }
 }
 
 async function sealScope(run: Run, wanted: string): Promise<string> {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { openSeal } from '@sallyport/protocol/node'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { runWords } from '../testing/run-words.ts'
-import { connection, ids } from '../testing/sample-answers.ts'
+import { connection } from '../testing/sample-answers.ts'
+import { ids } from '../testing/sample-ids.ts'
 import { ScriptedApi } from '../testing/scripted-api.ts'
 
 let api: ScriptedApi

@@ -6,6 +6,7 @@ import { type Outcome, perform, type Run } from '../run.ts'
 import { group, verb } from '../verb.ts'
 import type { World } from '../world.ts'
 import { addAddCommand } from './connection-add.ts'
+import { addAuthorizeCommands } from './connection-authorize.ts'
 import { addEditCommand } from './connection-edit.ts'
 import { describeConnection } from './describe-connection.ts'
 
@@ -26,8 +27,8 @@ export function addConnectionCommands(
     perform(world, (run, name: string) => showWith(run, 'connection.show', name)),
   )
   verb(connection, {
-    usage: 'status <name>',
-    description: 'Show the health of a connection',
+    usage: 'status [name]',
+    description: 'Show the health of a connection, or of all',
     example: 'sallyport connection status docs',
   }).action(perform(world, showStatus))
   verb(connection, {
@@ -35,6 +36,7 @@ export function addConnectionCommands(
     description: 'Connect and list the tools; changes nothing',
     example: 'sallyport connection test docs',
   }).action(perform(world, testConnection))
+  addAuthorizeCommands(connection, world)
   addChanges(connection, world)
   addEditCommand(connection, world)
 }
@@ -95,25 +97,99 @@ async function listConnections(run: Run): Promise<Outcome> {
       one.endpoint,
       one.auth,
       one.published?.number,
-      one.health.code ?? one.health.state,
+      shownCondition(one),
     ]),
   )
   return { json: answer, text: `${rows}\n${count(answer.items.length, 'connection')}` }
 }
 
-async function showStatus(run: Run, name: string): Promise<Outcome> {
+async function showStatus(run: Run, name: string | undefined): Promise<Outcome> {
+  if (name === undefined) return allStatus(run)
   const one = await run.call('connection.show', { params: { name } })
   const text = facts(run.style, [
     ['name', one.name],
     ['state', one.state],
-    ['health', one.health.state],
+    ['health', shownCondition(one)],
     ['code', one.health.code ?? undefined],
+    ['next', nextOf(one)],
     ['looked at', moment(one.health.at)],
     ['listed', one.observed ? moment(one.observed.at) : null],
     ['changed since published', one.observed ? (one.observed.drift ? 'yes' : 'no') : null],
     ['credential', one.credential?.state ?? 'none'],
+    ['account', one.credential?.oauth ? (one.credential.oauth.account ?? 'not told') : undefined],
+    ['issuer', one.credential?.oauth?.issuerHost],
+    ['rights to grant', one.missingScopes.length > 0 ? one.missingScopes.join(' ') : undefined],
+    ['token ends', one.credential?.oauth ? moment(one.credential.oauth.expiresAt) : undefined],
   ])
   return { json: one, text }
+}
+
+/** What needs somebody comes first. */
+async function allStatus(run: Run): Promise<Outcome> {
+  const answer = await run.call('connection.list', {})
+  const items = answer.items.toSorted(
+    (one, other) => Number(isFine(one.condition)) - Number(isFine(other.condition)),
+  )
+  const rows = table(
+    run.style,
+    ['NAME', 'STATE', 'HEALTH', 'LOOKED AT', 'NEXT'],
+    items.map((one) => [
+      one.name,
+      one.state,
+      shownCondition(one),
+      moment(one.health.at),
+      nextOf(one),
+    ]),
+  )
+  const troubled = items.filter((one) => !isFine(one.condition)).length
+  const need = troubled === 1 ? '1 needs somebody' : `${troubled} need somebody`
+  const text = `${rows}\n${count(items.length, 'connection')}; ${need}`
+  return { json: answer, text }
+}
+
+type Shown = Answer<'connection.show'>
+type Condition = Shown['condition']
+
+const isFine = (condition: Condition): boolean => condition === 'ok' || condition === 'unknown'
+
+/** The class of a failure is in its code: `upstream_dns` is told as `unreachable (dns)`. */
+function shownCondition({ condition, health }: Pick<Shown, 'condition' | 'health'>): string {
+  const code = condition === 'unreachable' || condition === 'seal' ? health.code : null
+  const failureClass = code?.replace(/^(?:upstream|seal)_/, '')
+  const text = conditions[condition]
+  return failureClass && failureClass !== condition ? `${text} (${failureClass})` : text
+}
+
+function nextOf({ name, condition, auth }: Shown): string | undefined {
+  const isSignedIn = auth === 'oauth' || auth === 'client_credentials'
+  switch (condition) {
+    case 'ok':
+      return undefined
+    case 'unknown':
+    case 'unreachable':
+      return `sallyport connection test ${name}`
+    case 'drift':
+      return `sallyport catalog diff ${name}`
+    case 'seal':
+      return `sallyport connection edit ${name}`
+    default:
+      return isSignedIn
+        ? `sallyport connection authorize ${name}`
+        : `sallyport connection edit ${name}`
+  }
+}
+
+const conditions: Record<Condition, string> = {
+  ok: 'ok',
+  unknown: 'unknown',
+  expiring: 'expiring: sign in again soon',
+  needs_sign_in: 'needs sign-in',
+  revoked: 'revoked',
+  changed_account: 'changed account: sign in again',
+  unreachable: 'unreachable',
+  unauthorized: 'unauthorized: the server does not accept the secret',
+  drift: 'drift: its tools are not those that were published',
+  seal: 'seal: the secret has to be entered again',
 }
 
 async function testConnection(run: Run, name: string): Promise<Outcome> {

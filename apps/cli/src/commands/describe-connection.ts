@@ -16,6 +16,8 @@ export function describeConnection(style: Style, one: Answer<'connection.show'>)
       'credential',
       one.credential ? `${one.credential.state}, version ${one.credential.version}` : 'none',
     ],
+    ['account', one.credential?.oauth?.account ?? undefined],
+    ['issuer', one.credential?.oauth?.issuerHost],
     ['revision', one.revision],
     ['required', one.required ? 'yes' : 'no'],
     ['call limit', `${one.limits.callMs} ms, ${one.limits.resultBytes} bytes`],

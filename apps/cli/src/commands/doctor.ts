@@ -1,16 +1,16 @@
-import type { Answer } from '@sallyport/protocol'
 import { dataFolder } from '@sallyport/protocol/node'
 import type { Command } from 'commander'
 import { checkCertificates } from '../doctor/certificates.ts'
 import { checkDataFolder } from '../doctor/data-folder.ts'
+import { describeChecks } from '../doctor/describe-checks.ts'
 import type { Check } from '../doctor/finding.ts'
+import { checkIsolation } from '../doctor/isolation.ts'
 import { checkNode } from '../doctor/node-version.ts'
 import { checkPorts } from '../doctor/ports.ts'
 import { checkRunning } from '../doctor/running.ts'
 import { type Failure, failure, toFailure } from '../failure.ts'
 import { readRunning } from '../find-gateway.ts'
-import { paintState, type Style } from '../print/style.ts'
-import { cellText, count } from '../print/table.ts'
+import { count } from '../print/table.ts'
 import { type Outcome, perform, type Run } from '../run.ts'
 import { verb } from '../verb.ts'
 import type { World } from '../world.ts'
@@ -29,7 +29,7 @@ async function doctor(run: Run): Promise<Outcome> {
   const items = worstOfEach([...local, ...remote.items])
   return {
     json: { items },
-    text: describe(run.style, items),
+    text: describeChecks(run.style, items),
     failure: remote.failure ?? problemsOf(items),
   }
 }
@@ -56,6 +56,7 @@ async function localChecks({ world }: Run): Promise<Check[]> {
     checkDataFolder(folder),
     state.isAnswering ? [] : checkPorts(running),
     checkCertificates(folder, world.now()),
+    checkIsolation(),
   ])
   return [checkNode(process.versions.node), state.check, ...found.flat()]
 }
@@ -77,14 +78,4 @@ function problemsOf(items: readonly Check[]): Failure | undefined {
   return failure('problems_found', {
     next: `They are listed above (${count(problems.length, 'problem')}).`,
   })
-}
-
-function describe(style: Style, items: Answer<'doctor.run'>['items']): string {
-  return items
-    .map(({ id, state, text, who, next }) => {
-      const advice = [who === null ? '' : `who can act: ${who}.`, next ?? ''].join(' ').trim()
-      const line = `${paintState(style, state)}  ${style.strong(cellText(id))}: ${cellText(text)}`
-      return state === 'ok' || advice === '' ? line : `${line}\n    ${cellText(advice)}`
-    })
-    .join('\n')
 }

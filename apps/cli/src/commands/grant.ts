@@ -7,6 +7,7 @@ import { readJson } from '../read-file.ts'
 import { type Outcome, perform, type Run } from '../run.ts'
 import { verb } from '../verb.ts'
 import type { World } from '../world.ts'
+import { collectIsolation } from './isolation-option.ts'
 
 const modeChoices = ['read', 'write-with-approval', 'write-unattended'] as const
 
@@ -25,6 +26,13 @@ export function addGrantCommands(profile: Command, world: World): void {
     .option('--fixed <args.json>', 'arguments that the grant sets and the agent cannot')
     .option('--rate <n/seconds>', 'at most n calls in so many seconds', rate)
     .addOption(new Option('--approvers <who>', 'owner, two, or role:R').argParser(approvers))
+    .option('--exclude-requester', 'the owner of the session may not approve')
+    .option('--identical-only', 'an unknown outcome of the tool holds up the same call only')
+    .option(
+      '--isolation <class>',
+      'only in such sessions (repeatable); to write without a sandbox it has to be none',
+      collectIsolation,
+    )
     .option('--yes', 'confirm --mode write-unattended')
     .action(perform(world, grantTools))
   verb(profile, {
@@ -52,6 +60,9 @@ interface GrantOptions {
   readonly fixed?: string
   readonly rate?: NonNullable<GrantLimits['rate']>
   readonly approvers?: string
+  readonly excludeRequester?: true
+  readonly identicalOnly?: true
+  readonly isolation?: NonNullable<GrantLimits['isolation']>
   readonly yes?: true
 }
 
@@ -63,12 +74,12 @@ async function grantTools(
   options: GrantOptions,
 ): Promise<Outcome> {
   const limits = await limitsOf(options)
-  if (options.mode === 'write-unattended' && !options.yes)
-    await confirm(run, `${profile}: ${connection} ${glob}`)
+  const confirmUnattended = options.mode === 'write-unattended'
+  if (confirmUnattended && !options.yes) await confirm(run, `${profile}: ${connection} ${glob}`)
   const mode = options.mode.replaceAll('-', '_') as RequestBody<'profile.grant'>['mode']
   const answer = await run.call('profile.grant', {
     params: { name: profile },
-    body: { connection, tools: glob, mode, limits },
+    body: { connection, tools: glob, mode, limits, confirmUnattended },
   })
   return { json: answer, text: describe(run, answer.items, `granted to ${profile}`) }
 }
@@ -91,6 +102,9 @@ async function limitsOf(options: GrantOptions): Promise<GrantLimits> {
     ...(fixed === undefined ? {} : { fixed }),
     ...(options.rate === undefined ? {} : { rate: options.rate }),
     ...(options.approvers === undefined ? {} : { approvers: options.approvers }),
+    ...(options.excludeRequester ? { excludeRequester: true } : {}),
+    ...(options.identicalOnly ? { identicalOnly: true } : {}),
+    ...(options.isolation === undefined ? {} : { isolation: options.isolation }),
   }
 }
 

@@ -1,13 +1,13 @@
 /** What concerns the running Sallyport as a whole. */
 import type { Answer, RequestBody } from '@sallyport/protocol'
-import { thumbprint } from '@sallyport/protocol/node'
 import type { Command } from 'commander'
 import { asciiJson } from '../print/ascii-json.ts'
-import { cellText, facts, moment, table } from '../print/table.ts'
+import { facts, moment, table } from '../print/table.ts'
 import { type Outcome, perform, type Run } from '../run.ts'
 import { group, verb } from '../verb.ts'
 import type { World } from '../world.ts'
 import { addDoctorCommand } from './doctor.ts'
+import { addKeysCommands } from './keys.ts'
 
 export function addOperationCommands(program: Command, world: World): void {
   verb(program, {
@@ -30,11 +30,7 @@ export function addOperationCommands(program: Command, world: World): void {
     example: 'sallyport resume',
   }).action(perform(world, resume))
   addSettings(program, world)
-  verb(group(program, 'keys', 'The key that secrets are sealed to'), {
-    usage: 'show',
-    description: "Show the fingerprint of the worker's public key",
-    example: 'sallyport keys show',
-  }).action(perform(world, showKey))
+  addKeysCommands(program, world)
 }
 
 function addSettings(program: Command, world: World): void {
@@ -85,6 +81,7 @@ function describeStatus(
     ['connections', status.connections],
     ['open sessions', status.sessions],
     ['calls in flight', status.dispatching],
+    ['waiting for a person', status.pendingApprovals],
     ['unknown outcomes', status.unknown],
   ])
 }
@@ -146,15 +143,4 @@ function settingRows({ style }: Run, settings: readonly Answer<'setting.set'>[])
       one.description,
     ]),
   )
-}
-
-/** The fingerprint is computed here, not believed. */
-async function showKey(run: Run): Promise<Outcome> {
-  const answer = await run.call('vault.show', {})
-  const text = facts(run.style, [
-    ['fingerprint', `SHA256:${thumbprint(answer.jwk)}`],
-    ['kid', answer.kid],
-    ['key', `${answer.jwk.crv} ${cellText(answer.jwk.x)}`],
-  ])
-  return { json: answer, text }
 }

@@ -1,12 +1,13 @@
 import type { Answer, ProfileSettings, RequestBody } from '@sallyport/protocol'
 import { isolationClasses } from '@sallyport/protocol'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { count, facts, moment, table } from '../print/table.ts'
 import { readText } from '../read-file.ts'
 import { type Outcome, perform, type Run } from '../run.ts'
 import { collect, group, hours, verb, wholeNumber } from '../verb.ts'
 import type { World } from '../world.ts'
 import { addGrantCommands, grantTable } from './grant.ts'
+import { collectIsolation, type IsolationClass } from './isolation-option.ts'
 
 export function addProfileCommands(program: Command, world: World): void {
   const profile = group(program, 'profile', 'Policies for sessions: which tools, under which rules')
@@ -36,11 +37,12 @@ function addCreate(profile: Command, world: World): void {
       new Option(
         '--isolation <class>',
         `acceptable: ${isolationClasses.join(', ')} (repeatable)`,
-      ).argParser(collectClass),
+      ).argParser(collectIsolation),
     )
     .option('--approval-ttl <s>', 'seconds until an approval expires', wholeNumber)
     .option('--hold <s>', 'seconds a call may be held open', wholeNumber)
     .option('--retain <days>', 'days that bodies are kept', wholeNumber)
+    .option('--keep-reads', 'keep arguments and results of reads too, not only of writes')
     .option(
       '--actor <who>',
       'who may start sessions: a user, or role:R and above; everybody when none is named (repeatable)',
@@ -65,20 +67,13 @@ function addCreate(profile: Command, world: World): void {
     .action(perform(world, createProfile))
 }
 
-type IsolationClass = (typeof isolationClasses)[number]
-
-function collectClass(value: string, before: readonly IsolationClass[] = []): IsolationClass[] {
-  const found = isolationClasses.find((one) => one === value)
-  if (!found) throw new InvalidArgumentError(`Allowed choices are ${isolationClasses.join(', ')}.`)
-  return [...before, found]
-}
-
 interface CreateOptions {
   readonly unattended?: true
   readonly isolation?: IsolationClass[]
   readonly approvalTtl?: number
   readonly hold?: number
   readonly retain?: number
+  readonly keepReads?: true
   readonly actor?: string[]
   readonly harness?: string[]
   readonly maxAge?: number
@@ -110,6 +105,7 @@ async function settingsOf(
     approvalTtlSeconds: options.approvalTtl,
     holdSeconds: options.hold,
     retainDays: options.retain,
+    keepReads: options.keepReads,
     maxAgeSeconds: maxAge === undefined ? undefined : Math.round(maxAge * secondsPerHour),
     idleSeconds: idle === undefined ? undefined : Math.round(idle * secondsPerHour),
     verifyWithinSeconds: options.verifyWithin,
@@ -158,7 +154,10 @@ function describeProfile(run: Run, profile: Answer<'profile.show'>): string {
     ['harnesses', settings.harnesses.join(', ') || 'any'],
     ['approval ttl', `${settings.approvalTtlSeconds} s`],
     ['hold', `${settings.holdSeconds} s`],
-    ['retain', `${settings.retainDays} days`],
+    [
+      'retain',
+      `${settings.retainDays} days, bodies of ${settings.keepReads ? 'all calls' : 'writes'}`,
+    ],
     ['max age', `${settings.maxAgeSeconds / secondsPerHour} h`],
     ['idle', `${settings.idleSeconds / secondsPerHour} h`],
     ['verify within', `${settings.verifyWithinSeconds} s`],

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { type Answer, isolationClasses, type RequestBody, sessionStates } from '@sallyport/protocol'
 import { type Command, Option } from 'commander'
 import { count, facts, moment, table } from '../print/table.ts'
@@ -24,6 +25,9 @@ export function addSessionCommands(program: Command, world: World): void {
     .option('--label <text>', 'note for people')
     .option('--owner <name>', 'person it belongs to (default: you)')
     .option('--harness <h>', 'agent program, when the profile names which may run')
+    .option('--continue <session>', 'an ended session that this one goes on from')
+    .option('--socket <path>', 'make a Unix socket for this guest alone, beside the endpoint')
+    .option('--relay <dir>', 'make a folder for a guest that has only files')
     .option('--token-file <f>', 'make this file (0600) for the token instead of printing it')
     .action(perform(world, createSession))
   verb(session, {
@@ -45,16 +49,23 @@ export function addSessionCommands(program: Command, world: World): void {
   }).action(perform(world, endSession))
 }
 
-type CreateOptions = RequestBody<'session.create'> & { readonly tokenFile?: string }
+type CreateOptions = Omit<RequestBody<'session.create'>, 'continues'> & {
+  readonly continue?: string
+  readonly tokenFile?: string
+}
 
 async function createSession(run: Run, options: CreateOptions): Promise<Outcome> {
-  const { profile, isolation, label, owner, harness, tokenFile } = options
+  const { profile, isolation, label, owner, harness, continue: continues, tokenFile } = options
+  const [socket, relay] = [options.socket, options.relay].map((path) => path && resolve(path))
   const body = {
     profile,
     ...(isolation === undefined ? {} : { isolation }),
     ...(label === undefined ? {} : { label }),
     ...(owner === undefined ? {} : { owner }),
     ...(harness === undefined ? {} : { harness }),
+    ...(continues === undefined ? {} : { continues }),
+    ...(socket ? { socket } : {}),
+    ...(relay ? { relay } : {}),
   }
   const create = () => run.call('session.create', { body })
   if (tokenFile === undefined) {
@@ -72,7 +83,7 @@ async function createSession(run: Run, options: CreateOptions): Promise<Outcome>
   }
 }
 
-type Created = Omit<Answer<'session.create'>, 'token'>
+type Created = Omit<Answer<'session.create'>, 'token' | 'denySet'>
 
 function describeCreated(run: Run, created: Created): string {
   return [
@@ -80,6 +91,8 @@ function describeCreated(run: Run, created: Created): string {
       ['id', created.id],
       ['state', created.state],
       ['endpoint', created.endpoint],
+      ['socket', created.socket],
+      ['relay', created.relay],
     ]),
     ...toolLines(run, created),
   ].join('\n')
@@ -113,7 +126,7 @@ async function listSessions(run: Run, { state }: { state?: string }): Promise<Ou
 }
 
 async function endSession(run: Run, id: string): Promise<Outcome> {
-  const answer = await run.call('session.end', { params: { id } })
+  const answer = await run.call('session.end', { params: { id }, body: {} })
   return { json: answer, text: rows(run, [answer]) }
 }
 
@@ -134,6 +147,30 @@ function rows({ style }: Run, sessions: readonly Answer<'session.show'>[]): stri
   )
 }
 
+function directAccess({
+  revision,
+  confirmed,
+  directAccess: access,
+}: NonNullable<Answer<'session.show'>['denySet']>): string {
+  if (access === 'not_denied') return 'not denied: nobody keeps the guest from what is denied'
+  const isBehind = confirmed !== null && confirmed < revision
+  return isBehind ? `denied; revision ${revision} is on its way` : 'denied'
+}
+
+/** Without walls there is nothing to be within. */
+const mayNest = ({ isolation, sandbox }: Answer<'session.show'>): boolean =>
+  isolation !== 'none' && sandbox?.nesting === true
+
+/** Nothing for a guest that reaches nobody. */
+function reachFacts(sandbox: Answer<'session.show'>['sandbox']): [string, string | undefined][] {
+  const { model = null, modelKey = null, hosts = [] } = sandbox?.reach ?? {}
+  return [
+    ['model', model ?? undefined],
+    ['model key', modelKey ?? undefined],
+    ['hosts', hosts.length > 0 ? hosts.join(', ') : undefined],
+  ]
+}
+
 async function showSession(run: Run, id: string): Promise<Outcome> {
   const one = await run.call('session.show', { params: { id } })
   const head = facts(run.style, [
@@ -143,11 +180,15 @@ async function showSession(run: Run, id: string): Promise<Outcome> {
     ['owner', one.owner],
     ['isolation', one.isolation],
     ['label', one.label],
+    ['continues', one.continues ?? undefined],
     ['created', one.createdAt],
     ['expires', one.expiresAt],
     ['ended', one.endedAt],
     ['reason', one.endReason],
     ['endpoint', one.endpoint],
+    ['direct access', one.denySet ? directAccess(one.denySet) : undefined],
+    ['own sandbox', mayNest(one) ? 'the guest may make one within' : undefined],
+    ...reachFacts(one.sandbox),
   ])
   const tools = table(
     run.style,

@@ -140,6 +140,7 @@ test('doctor joins its own findings with those of the running Sallyport', async 
       'node',
       'running',
       'data-folder',
+      'isolation',
       'worker',
     ])
     const finding = {

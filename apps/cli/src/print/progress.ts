@@ -6,11 +6,11 @@ const frameMs = 120
 /** What ends sooner needs no telling, and leaves stderr to the one line of an error. */
 const plainAfterMs = 1000
 
-/** A terminal gets a line that moves and goes away again; anything else one line; `quiet` nothing. */
+/** Text that changes is asked for each time. A terminal gets a line that moves and goes away again; anything else one line; `quiet` nothing. */
 export async function withProgress<T>(
   stderr: Output,
   quiet: boolean,
-  text: string,
+  text: string | (() => string),
   work: Promise<T>,
 ): Promise<T> {
   if (quiet) return work
@@ -22,10 +22,10 @@ export async function withProgress<T>(
   }
 }
 
-function spin(stderr: Output, text: string): () => void {
+function spin(stderr: Output, text: string | (() => string)): () => void {
   let frame = 0
   const draw = (): void => {
-    stderr.write(`\r${frames[frame++ % frames.length]} ${text} `)
+    stderr.write(`\r\x1b[K${frames[frame++ % frames.length]} ${said(text)} `)
   }
   draw()
   const timer = setInterval(draw, frameMs)
@@ -35,7 +35,9 @@ function spin(stderr: Output, text: string): () => void {
   }
 }
 
-function tellLate(stderr: Output, text: string): () => void {
-  const timer = setTimeout(() => stderr.write(`${text} …\n`), plainAfterMs)
+function tellLate(stderr: Output, text: string | (() => string)): () => void {
+  const timer = setTimeout(() => stderr.write(`${said(text)} …\n`), plainAfterMs)
   return () => clearTimeout(timer)
 }
+
+const said = (text: string | (() => string)): string => (typeof text === 'string' ? text : text())

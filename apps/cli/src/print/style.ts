@@ -30,6 +30,8 @@ const goodStates = new Set([
   'enabled',
   'published',
   'succeeded',
+  'approved',
+  'consumed',
   'up',
   'include',
 ])
@@ -38,12 +40,14 @@ const badStates = new Set([
   'failed',
   'unknown',
   'refused',
+  'denied',
   'tool_error',
   'lost',
   'broken',
   'down',
   'unreachable',
   'unauthorized',
+  'failing',
 ])
 
 export function paintState(style: Style, state: string): string {

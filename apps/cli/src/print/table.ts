@@ -1,12 +1,13 @@
 /** Aligned text for people. Cells are escaped here, so that no command can forget it. */
 import { stripVTControlCharacters } from 'node:util'
-import { escapeText } from '@sallyport/protocol'
+import { shownText } from './shown-text.ts'
 import { paintState, type Style } from './style.ts'
+import { widthOf } from './width.ts'
 
 export type Cell = string | number | boolean | null | undefined
 
 export const cellText = (cell: Cell): string =>
-  cell === null || cell === undefined || cell === '' ? '-' : escapeText(String(cell))
+  cell === null || cell === undefined || cell === '' ? '-' : shownText(String(cell))
 
 /** The column headed STATE is coloured by what it says. */
 export function table(
@@ -33,18 +34,18 @@ export function facts(style: Style, pairs: readonly (readonly [string, Cell])[])
   )
 }
 
-const widthOf = (text: string): number => [...stripVTControlCharacters(text)].length
+const columnsOf = (text: string): number => widthOf(stripVTControlCharacters(text))
 
 function align(rows: readonly (readonly string[])[]): string {
   const widths: number[] = []
   for (const row of rows)
     row.forEach((cell, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, widthOf(cell))
+      widths[column] = Math.max(widths[column] ?? 0, columnsOf(cell))
     })
   return rows
     .map((row) =>
       row
-        .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
+        .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - columnsOf(cell)))
         .join('  ')
         .trimEnd(),
     )

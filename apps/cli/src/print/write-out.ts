@@ -4,8 +4,12 @@ import type { Output } from '../world.ts'
 export async function writeOut(output: Output, text: string): Promise<void> {
   output.write(text)
   if (output.writableNeedDrain !== true) return
+  const events = ['drain', 'close'] as const
   await new Promise<void>((resolve) => {
-    output.once?.('drain', resolve)
-    output.once?.('close', resolve)
+    const settle = (): void => {
+      for (const event of events) output.off?.(event, settle)
+      resolve()
+    }
+    for (const event of events) output.on?.(event, settle)
   })
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import { runCommandLine } from '../command-line.ts'
-import type { Environment } from '../world.ts'
+import type { Environment, Signals, World } from '../world.ts'
 
 export interface Ran {
   readonly code: number
@@ -15,7 +15,15 @@ export interface Setting {
   readonly stdin?: string
   /** All three are terminals. */
   readonly terminal?: boolean
+  /** Of that terminal. */
+  readonly columns?: number
+  /** Milliseconds since 1970. */
+  readonly now?: number
+  /** Instead of what is made here. */
+  readonly world?: Partial<World>
 }
+
+export const noSignals: Signals = { on: () => 0, off: () => 0, raise: () => undefined }
 
 export async function runWords(words: readonly string[], setting: Setting): Promise<Ran> {
   const isTTY = setting.terminal === true
@@ -25,10 +33,13 @@ export async function runWords(words: readonly string[], setting: Setting): Prom
   const code = await runCommandLine(words, {
     env: { HOME: '/nowhere', ...setting.env },
     stdin,
-    stdout,
+    stdout: Object.assign(stdout, setting.columns ? { columns: setting.columns } : {}),
     stderr,
-    now: Date.now,
+    now: () => setting.now ?? Date.now(),
     random: randomBytes,
+    signals: noSignals,
+    delay: async () => undefined,
+    ...setting.world,
   })
   const read = (stream: PassThrough): string => stream.read()?.toString() ?? ''
   return { code, stdout: read(stdout), stderr: read(stderr) }

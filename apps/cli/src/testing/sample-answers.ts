@@ -1,20 +1,8 @@
 /** One answer of the control API for each of its routes, as literals. */
 import type { Answer, RouteName } from '@sallyport/protocol'
-
-export const ids = {
-  user: 'usr_01jd0000000000000000000001',
-  token: 'tok_01jd0000000000000000000001',
-  connection: 'con_01jd0000000000000000000001',
-  credential: 'crd_01jd0000000000000000000001',
-  catalog: 'cat_01jd0000000000000000000001',
-  profile: 'pro_01jd0000000000000000000001',
-  grant: 'gra_01jd0000000000000000000001',
-  session: 'ses_01jd0000000000000000000001',
-  execution: 'exe_01jd0000000000000000000001',
-} as const
-
-const at = '2026-11-30T12:00:00.123Z'
-const digest = `sha256:${'a'.repeat(64)}`
+import { approval, approvalDetail, webhook } from './sample-approvals.ts'
+import { at, digest, ids } from './sample-ids.ts'
+import { denySet, service } from './sample-setup.ts'
 
 const user = {
   id: ids.user,
@@ -44,7 +32,8 @@ export const connection: Answer<'connection.show'> = {
   endpoint: 'https://mcp.example.com:443',
   auth: 'bearer',
   headerNames: ['X-Team'],
-  credential: { id: ids.credential, version: 4, state: 'active' },
+  missingScopes: [],
+  credential: { id: ids.credential, version: 4, state: 'active', oauth: null },
   revision: 2,
   version: 9,
   required: false,
@@ -52,8 +41,20 @@ export const connection: Answer<'connection.show'> = {
   published: { catalogId: ids.catalog, number: 3 },
   observed: { digest, at, drift: false },
   health: { state: 'ok', code: null, at },
+  condition: 'ok',
   createdAt: at,
   updatedAt: at,
+}
+
+const signIn: Answer<'connection.authorize'> = {
+  id: 'flw_01jd0000000000000000000001',
+  state: 'done',
+  connection: 'docs',
+  authorizeUrl: null,
+  issuer: 'https://login.example.com',
+  code: null,
+  account: 'first',
+  expiresAt: at,
 }
 
 const searchTool: Answer<'catalog.show'>['tools'][number] = {
@@ -130,6 +131,7 @@ const profile: Answer<'profile.show'> = {
     approvalTtlSeconds: 3600,
     holdSeconds: 300,
     retainDays: 30,
+    keepReads: false,
     maxAgeSeconds: 43_200,
     actors: ['role:member'],
     idleSeconds: 7200,
@@ -159,6 +161,7 @@ const session: Answer<'session.show'> = {
   owner: 'ada',
   isolation: 'external',
   label: null,
+  continues: null,
   createdAt: at,
   expiresAt: at,
   endedAt: null,
@@ -173,9 +176,12 @@ const session: Answer<'session.show'> = {
       mode: 'read',
       bindingHash: digest,
       state: 'callable',
+      shown: false,
     },
   ],
   unavailable,
+  sandbox: null,
+  denySet: { revision: 4, confirmed: null, confirmedAt: null, directAccess: 'not_denied' },
 }
 
 export const sessionToken = 'sessionTokenThatOnlyTheSandboxMayKnow0123456'
@@ -187,9 +193,10 @@ const sessionCreated: Answer<'session.create'> = {
   token: sessionToken,
   connections,
   unavailable,
+  denySet,
 }
 
-const execution: Answer<'execution.show'> = {
+export const execution: Answer<'execution.list'>['items'][number] = {
   id: ids.execution,
   state: 'succeeded',
   sessionId: ids.session,
@@ -202,6 +209,7 @@ const execution: Answer<'execution.show'> = {
   field: null,
   argumentsDigest: digest,
   bindingHash: digest,
+  approvalId: null,
   intentId: 'int_01jd0000000000000000000001',
   resultDigest: digest,
   resultBytes: 12,
@@ -210,7 +218,25 @@ const execution: Answer<'execution.show'> = {
   notAfter: at,
   finishedAt: at,
   tookMs: 12.4,
+  caller: null,
+  collectedAt: null,
+  resolution: null,
   notes: {},
+}
+
+const executionDetail: Answer<'execution.show'> = {
+  ...execution,
+  arguments: '{"query":"tea"}',
+  result: '{"content":[{"type":"text","text":"Two pages."}]}',
+}
+
+const resolved: Answer<'execution.resolve'> = {
+  ...execution,
+  state: 'resolved',
+  mode: 'write_with_approval',
+  access: 'write',
+  caller: 'detached',
+  resolution: { outcome: 'applied', by: 'ada', note: 'the page is there', at, allowRetry: false },
 }
 
 export const status: Answer<'status.show'> = {
@@ -224,7 +250,23 @@ export const status: Answer<'status.show'> = {
   connections: 1,
   sessions: 1,
   dispatching: 0,
+  pendingApprovals: 0,
   unknown: 0,
+}
+
+const vaultKeys: Answer<'keys.show'> = {
+  source: 'file',
+  items: [
+    {
+      id: 'newKid',
+      state: 'sealing',
+      fingerprint: 'SHA256:newKid',
+      madeAt: at,
+      retiredAt: null,
+      seals: 3,
+    },
+  ],
+  rotation: { state: 'done', left: 0, stuck: [] },
 }
 
 const setting: Answer<'setting.set'> = {
@@ -258,6 +300,8 @@ export const sampleAnswers: { [N in RouteName]: Answer<N> } = {
     jwk: { kty: 'OKP', crv: 'X25519', x: '' },
     localUpstreams: false,
   },
+  'keys.show': vaultKeys,
+  'keys.rotate': vaultKeys,
   'user.list': { items: [user] },
   'user.create': user,
   'user.disable': { ...user, state: 'disabled' },
@@ -265,11 +309,14 @@ export const sampleAnswers: { [N in RouteName]: Answer<N> } = {
   'token.create': { token, secret: secretToken },
   'token.revoke': { ...token, state: 'revoked' },
   'connection.list': { items: [connection] },
-  'connection.create': { ...connection, state: 'draft' },
+  'connection.create': { ...connection, state: 'draft', plaintext: false },
   'connection.show': connection,
-  'connection.edit': connection,
+  'connection.edit': { ...connection, plaintext: false },
   'connection.remove': { ...connection, state: 'deleted' },
   'connection.enable': connection,
+  'connection.authorize': signIn,
+  'connection.authorization': signIn,
+  'connection.disconnect': { ...connection, revocation: 'revoked' },
   'connection.disable': { ...connection, state: 'disabled' },
   'connection.test': {
     id: ids.connection,
@@ -295,8 +342,37 @@ export const sampleAnswers: { [N in RouteName]: Answer<N> } = {
   'session.create': sessionCreated,
   'session.show': session,
   'session.end': { ...session, state: 'ended', endReason: 'asked' },
+  'session.evidence': session,
+  'session.heartbeat': { id: session.id, state: 'open', endReason: null, prove: false, denySet: 4 },
+  'session.denySet': denySet,
+  'session.confirmDenySet': {
+    revision: 4,
+    confirmed: 4,
+    confirmedAt: at,
+    directAccess: 'denied',
+  },
+  'denySet.show': { ...denySet, inForce: 4, pending: [], operator: [] },
+  'denySet.edit': { ...denySet, inForce: 4, pending: [], operator: [] },
+  'service.list': { items: [service], problem: null },
+  'service.create': service,
+  'service.remove': service,
   'execution.list': { items: [execution] },
-  'execution.show': execution,
+  'execution.show': executionDetail,
+  'execution.resolve': resolved,
+  'approval.list': { items: [approval] },
+  'approval.show': approvalDetail,
+  'approval.approve': { ...approval, state: 'approved', mayApprove: false },
+  'approval.deny': {
+    ...approval,
+    state: 'denied',
+    closedAt: at,
+    mayApprove: false,
+    mayDeny: false,
+  },
+  'webhook.list': { items: [webhook] },
+  'webhook.create': { ...webhook, plaintext: false },
+  'webhook.remove': webhook,
+  'webhook.test': webhook,
   'audit.export': {
     lines: ['{"journal":{"v":1,"at":1796040000000,"from":null}}', '{"end":{"checkpoint":null}}'],
     next: null,
