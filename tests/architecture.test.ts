@@ -32,6 +32,10 @@ const ours: Record<string, Rule> = {
     why: 'decisions are pure: they see rows and ports, no database and no socket',
   },
   'packages/store': { may: ['core', 'protocol'], why: 'keeps the rows of core; decides nothing' },
+  'packages/launcher': {
+    may: ['protocol'],
+    why: 'makes sandboxes and starts what runs in them: no policy, no database, no upstream',
+  },
   'apps/gateway': {
     may: ['core', 'store', 'protocol'],
     why: 'decides and journals; holds ciphertext it cannot open',
@@ -40,8 +44,12 @@ const ours: Record<string, Rule> = {
     may: ['protocol'],
     why: 'opens credentials: so it has no database, no policy, no durable record',
   },
-  'apps/cli': {
+  'apps/shim': {
     may: ['protocol'],
+    why: 'runs inside a sandbox: carries messages, and knows nothing that a guest may not know',
+  },
+  'apps/cli': {
+    may: ['launcher', 'protocol'],
     why: 'a client of the API; what it may do is decided on the other side',
   },
 }
@@ -58,6 +66,11 @@ const reserved: { readonly module: RegExp; readonly only: string; readonly why: 
     module: /^@modelcontextprotocol\/client(?:\/|$)/,
     only: 'apps/worker',
     why: 'only the worker is a client of servers',
+  },
+  {
+    module: /^koffi(?:\/|$)/,
+    only: 'packages/protocol',
+    why: 'native code is called in one place, for one question',
   },
   {
     module: /^commander(?:\/|$)/,
@@ -206,6 +219,8 @@ test.each([
   ['packages/core', `import { readFile } from 'node:fs/promises'`],
   ['packages/core', `import '@sallyport/store'`],
   ['packages/store', `const client = require('undici')`],
+  ['packages/launcher', `import { mayStart } from '@sallyport/core'`],
+  ['apps/worker', `import { bubblewrap } from '@sallyport/launcher'`],
   ['apps/somebody', `export {}`],
 ])('finds %s with: %s', (folder, source) => {
   expect(findViolations(sabotaged(folder, source))).toHaveLength(1)

@@ -10,11 +10,24 @@ import {
   type Toolsets,
 } from '@sallyport/core'
 import { type RouteName, release, routes, SallyportError } from '@sallyport/protocol'
-import type { Listing } from '@sallyport/protocol/node'
+import {
+  bodySealer,
+  type CoreDumps,
+  dataKey,
+  type HeldKey,
+  type Listing,
+  type ResultHead,
+} from '@sallyport/protocol/node'
 import type { ApiDeps } from '../../apps/gateway/src/api/api-deps.ts'
 import { createControlApi } from '../../apps/gateway/src/api/control-api.ts'
-import type { WorkerAdmin, WorkerInfo } from '../../apps/gateway/src/api/worker-admin.ts'
+import type {
+  WebhookToSend,
+  WorkerAdmin,
+  WorkerInfo,
+} from '../../apps/gateway/src/api/worker-admin.ts'
+import { DenyDesk } from '../../apps/gateway/src/deny/deny-desk.ts'
 import { createMetrics } from '../../apps/gateway/src/metrics.ts'
+import type { KeyView } from '../../apps/gateway/src/vault/key-keeper.ts'
 import { listingOf, newWorld, type World } from './world.ts'
 
 /** Answers as the test says. */
@@ -26,8 +39,18 @@ export class ScriptedWorker implements WorkerAdmin {
     release,
     build: 'test',
     pid: 1,
+    coreDumps: 'off',
+    isolation: null,
     certificateExpiresAt: null,
   }
+  /** Of a webhook that is sent. */
+  answered: Pick<ResultHead, 'verdict' | 'code'> | SallyportError = { verdict: 'result' }
+  /** Keys of the vault; the one of the world when not set. */
+  held: readonly [HeldKey, ...HeldKey[]] | undefined
+  known: KeyView['known'] = []
+  stuck: KeyView['stuck'] = []
+  dumpsOfGateway: CoreDumps = 'off'
+  readonly sent: WebhookToSend[] = []
   readonly listed: Connection['id'][] = []
   readonly released: Connection['id'][] = []
   readonly #key: World['key']
@@ -42,13 +65,26 @@ export class ScriptedWorker implements WorkerAdmin {
     return this.listing
   }
 
+  async sendWebhook(webhook: WebhookToSend): Promise<ResultHead> {
+    if (this.answered instanceof SallyportError) throw this.answered
+    this.sent.push(webhook)
+    return { intent: 'int_1', ...this.answered }
+  }
+
   release(id: Connection['id']): void {
     this.released.push(id)
   }
 
-  vaultKey() {
+  view(): KeyView {
     if (this.info_.state === 'down') throw new SallyportError('worker_down')
-    return { kid: this.#key.kid, jwk: this.#key.jwk }
+    const { kid, jwk } = this.#key
+    const keys = this.held ?? ([{ kid, jwk, madeAt: null }] as const)
+    const held = { source: 'file', keys, retired: [] } as const
+    return { held, sealing: keys[0], known: this.known, stuck: this.stuck }
+  }
+
+  async rotate(): Promise<void> {
+    throw new SallyportError('vault_key_fixed')
   }
 
   info(): WorkerInfo {
@@ -93,6 +129,15 @@ const noToolsets: Toolsets = {
   callable: async () => [],
 }
 
+const noAnswer = async (): Promise<never> => {
+  throw new SallyportError('worker_down')
+}
+/** Tests of sign-ins have a real worker. */
+const noOAuth = {
+  oauth: { begin: noAnswer, finish: noAnswer, revoke: noAnswer },
+  refresher: { refresh: noAnswer },
+}
+
 export async function startApi(given?: Store): Promise<ApiWorld> {
   const world = await newWorld(given)
   const worker = new ScriptedWorker(world.key)
@@ -101,21 +146,36 @@ export async function startApi(given?: Store): Promise<ApiWorld> {
     log.push(JSON.stringify({ ...fields, message }, (_, value) => errorText(value)))
   }
   let port = 0
+  const inFlight = { settleSession: async () => {} }
   const deps: ApiDeps = {
     ...world.deps,
+    instance: world.deps.ids('instance'),
     now: Date.now,
     log: { info: note, error: note },
     worker,
+    vault: worker,
     metrics: createMetrics(),
     self: { release, build: 'test', instance: 'ins_gateway', startedAt: 0 },
-    inFlight: { settleSession: async () => {} },
+    inFlight,
+    denySets: new DenyDesk({
+      ...world.deps,
+      inFlight,
+      clock: () => performance.now(),
+      pause: () => new Promise((resolve) => setImmediate(resolve)),
+    }),
     checkpoints: { write: async () => {}, newest: null },
+    bodies: bodySealer([dataKey(Buffer.alloc(32, 1))]),
     settings: await loadSettings(world.store),
     toolsets: noToolsets,
     destinations: { localAllowed: true, isOwn: (origin) => origin.port === port },
     guestUrl: () => 'http://127.0.0.1:7401',
+    publicUrl: () => `http://127.0.0.1:${port}`,
+    ...noOAuth,
     listener: () => ({ host: '127.0.0.1', port }),
+    coreDumps: () => worker.dumpsOfGateway,
+    shownTools: () => new Set(),
     checkDataFolder: async () => {},
+    guestWays: { check: async () => ({}), open: async () => {} },
   }
   const server = createServer(createControlApi(deps))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -2,6 +2,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import {
   type Actor,
+  bringDenySet,
   type Connection,
   createConnection,
   createProfile,
@@ -10,6 +11,7 @@ import {
   type Destinations,
   enableConnection,
   grantTools,
+  Journal,
   type Mode,
   publishCatalog,
   reviewCatalog,
@@ -34,6 +36,7 @@ import {
   type VaultKey,
 } from '@sallyport/protocol/node'
 import { openMemoryStore } from '@sallyport/store'
+import { sampleSigner } from '../../packages/protocol/src/journal/sample-journal.ts'
 
 export const destinations: Destinations = { localAllowed: true, isOwn: ({ port }) => port === 7400 }
 
@@ -74,10 +77,13 @@ export interface World {
   readonly bob: Actor
 }
 
-/** The administrator `admin`, the members `alice` and `bob`. */
-export async function newWorld(given?: Store): Promise<World> {
-  const store = given ?? openMemoryStore({ now: Date.now })
-  const deps: Deps = { store, ids: idSource(Date.now, randomBytes), random: randomBytes }
+/** The administrator `admin`, the members `alice` and `bob`. `now` is the clock of its own database. */
+export async function newWorld(given?: Store, now: () => number = Date.now): Promise<World> {
+  const store = given ?? openMemoryStore({ now })
+  const ids = idSource(Date.now, randomBytes)
+  const instance = ids('instance')
+  const journal = new Journal({ store, ids, now: Date.now, instance, signer: sampleSigner() })
+  const deps: Deps = { store, journal, ids, random: randomBytes }
   const admin: Actor = { userId: deps.ids('user'), role: 'admin' }
   await store.transact(async (tx) => {
     const createdAt = await tx.now()
@@ -171,6 +177,11 @@ export async function publish(
   return publishCatalog(world.deps, actor, connection.id)
 }
 
+/** What connections lead to is denied to guests from now on: before, none can be enabled. */
+export async function deny({ deps }: Pick<World, 'deps'>): Promise<void> {
+  await bringDenySet(deps, { settleSession: async () => undefined })
+}
+
 /** Added, published, enabled. */
 export async function enabledConnection(
   world: World,
@@ -180,6 +191,7 @@ export async function enabledConnection(
 ): Promise<Connection> {
   const connection = await addConnection(world, actor, wanted)
   await publish(world, actor, connection, listing)
+  await deny(world)
   return enableConnection(world.deps, actor, connection.id)
 }
 
@@ -200,7 +212,9 @@ export function grant(
   mode: Mode,
   limits: GrantLimits = {},
 ) {
-  return grantTools(deps, actor, { profile, connection: connection.id, tools, mode, limits })
+  const confirmUnattended = mode === 'write_unattended'
+  const asked = { profile, connection: connection.id, tools, mode, limits, confirmUnattended }
+  return grantTools(deps, actor, asked)
 }
 
 /** For `rejects.toMatchObject`. */

@@ -2,6 +2,7 @@
 import type { Store } from '@sallyport/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openWorld, type World, writeTool } from './call-world.ts'
+import { until } from './held-calls.ts'
 
 let world: World
 beforeEach(async () => {
@@ -28,6 +29,7 @@ function slowDisk(store: Store) {
   return { slow, finish }
 }
 
+/** Enough for what must not happen: with no disk in between it would in a few. */
 const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -36,6 +38,7 @@ test('a write is held by the worker until its row is on disk', async () => {
   const { slow, finish } = slowDisk(world.store)
   const gateway = world.over(slow)
   void gateway.call({ tool: writeTool })
+  await until(() => gateway.worker.steps.length > 0)
   await turns()
   expect(gateway.worker.steps.map(({ kind }) => kind)).toEqual(['send'])
   finish()
@@ -52,6 +55,7 @@ test('a read does not wait for the disk, and one beside a write waits with it', 
 
   void gateway.call()
   void gateway.call({ tool: writeTool })
+  await until(() => gateway.worker.steps.length > 2)
   await turns()
   expect(gateway.worker.steps.map(({ kind }) => kind)).toEqual(['send', 'commit', 'send'])
   finish()

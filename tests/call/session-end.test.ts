@@ -12,14 +12,14 @@ afterEach(() => world.close())
 const elsewhere: InFlight = { settleSession: async () => {} }
 
 const end = () => {
-  const { store, session } = world
-  const deps = { store, ids: () => expect.fail(), random: () => expect.fail() }
+  const { store, session, journal } = world
+  const deps = { store, journal, ids: () => expect.fail(), random: () => expect.fail() }
   const actor = { userId: session.ownerId, role: 'admin' } as const
   return endSession(deps, elsewhere, actor, session.id)
 }
 
 const sweep = () =>
-  endOverdueSessions(world.store, elsewhere, world.now(), (_, error) => expect.fail(String(error)))
+  endOverdueSessions(world, elsewhere, world.now(), (_, error) => expect.fail(String(error)))
 
 test('a session with a call in flight is closed at once and ends when the call has', async () => {
   const outcome = world.call()
@@ -46,6 +46,6 @@ test('the sweep does not wait for the calls of a session that is closing', async
       waited++
     },
   }
-  await endOverdueSessions(world.store, patient, world.now(), () => expect.fail())
+  await endOverdueSessions(world, patient, world.now(), () => expect.fail())
   expect(waited).toBe(0)
 })

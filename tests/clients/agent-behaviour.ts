@@ -1,51 +1,42 @@
 /** What holds for every real agent client. Each agent's own test says how it is started and what its model sees. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ClientRun, Ended, GuestServer } from './drive.ts'
-import { callByName, connectionName, type GovernedRun, startGovernedRun } from './governed-run.ts'
+import {
+  type AnswerForm,
+  agentTools,
+  awkwardStructure,
+  awkwardText,
+  counterSays,
+  jsonText,
+} from './agent-tools.ts'
+import { type AgentName, agents } from './agents.ts'
+import type { Ended } from './client-run.ts'
+import { callByName, type GovernedRun, startGovernedRun } from './governed-run.ts'
 import type { Installed } from './install-clients.ts'
 import { scanFiles, scanProcesses } from './procscan.ts'
-
-export interface Agent {
-  readonly installed: Installed
-  start(
-    program: string,
-    job: { readonly prompt: string; readonly modelUrl: string; readonly server: GuestServer },
-  ): Promise<ClientRun>
-  /** How a result reaches the model: as it stands in the request that the client sends to its provider. */
-  readonly sees: {
-    text(text: string): unknown
-    /** Of a result that has text and structure. */
-    structure(value: unknown): unknown
-    /** Of a tool. */
-    error(text: string): unknown
-    /** Of Sallyport: text, and the same as structure. */
-    refusal(pattern: RegExp): unknown
-    /** Of a tool that does not exist for the client. */
-    readonly unknownTool: RegExp
-  }
-}
 
 /** Codex leaves bounds of numbers out of what it shows its model, so the limit is a list. */
 const oneOrFive = { type: 'object', properties: { by: { enum: [1, 5] } } }
 
-export function agentBehaviour(agent: Agent): void {
+export function agentBehaviour(name: AgentName, installed: Installed): void {
+  const { start, spell, sees } = agents[name]
   let run: GovernedRun
   beforeAll(async () => {
-    if (agent.installed.program === undefined) return
+    if (installed.program === undefined) return
     run = await startGovernedRun({
       granted: ['counter_read', 'report', 'fails', 'rpc_error'],
       writes: [
         { tool: 'counter_add', mode: 'write_unattended', limits: { schema: oneOrFive } },
-        { tool: 'slow', mode: 'write_with_approval' },
+        { tool: 'say', mode: 'write_unattended' },
       ],
       withheld: ['echo'],
+      tools: agentTools,
     })
   })
   afterAll(() => run?.remove())
 
   const agentTest = (title: string, body: (program: string) => Promise<void>): void => {
     test(title, async ({ skip }) => {
-      const { program, reason } = agent.installed
+      const { program, reason } = installed
       if (program === undefined) return skip(reason)
       await body(program)
     }, 120_000)
@@ -54,7 +45,7 @@ export function agentBehaviour(agent: Agent): void {
   async function follow(program: string, script: string): Promise<Ended> {
     const server = await run.openSession()
     const job = { prompt: `Do this:\n${script}`, modelUrl: run.model.url, server }
-    const client = await agent.start(program, job)
+    const client = await start({ program, ...job })
     try {
       return await client.ended
     } finally {
@@ -75,10 +66,10 @@ export function agentBehaviour(agent: Agent): void {
       const ended = await follow(program, script.join('\n'))
       const { counter } = run.upstream.state
       expect(run.model.results(), ended.stderr).toEqual([
-        agent.sees.text(String(counter)),
-        agent.sees.structure({ value: counter }),
-        agent.sees.error('The thing could not be done.'),
-        agent.sees.refusal(/no such thing/),
+        sees.text(counterSays(counter)),
+        sees.textAndStructure('The report is in the structure.', { value: counter }),
+        sees.error('The thing could not be done.'),
+        sees.refusal(/no such thing/),
       ])
       for (const tool of tools) {
         expect(calls(tool).map(({ headers }) => headers.authorization)).toEqual([
@@ -96,6 +87,23 @@ export function agentBehaviour(agent: Agent): void {
     },
   )
 
+  const forms: Record<AnswerForm, unknown> = {
+    text: sees.text(awkwardText),
+    json_text: sees.jsonText(jsonText),
+    structure: sees.structure(awkwardStructure),
+    text_and_structure: sees.textAndStructure(awkwardText, awkwardStructure),
+    error: sees.error(awkwardText),
+    protocol_error: sees.refusal(/upstream_error.*No .*such.* thing\..*-32042/s),
+  }
+
+  agentTest('what a write answers arrives as the client passes it on', async (program) => {
+    const effects = run.upstream.effects
+    const wanted = Object.keys(forms)
+    await follow(program, wanted.map((form) => `@call lab:say {"form":"${form}"}`).join('\n'))
+    expect(run.model.results()).toEqual(Object.values(forms))
+    expect(run.upstream.effects).toBe(effects + wanted.length)
+  })
+
   agentTest(
     'a write acts once within its limits, and outside them is refused with the field',
     async (program) => {
@@ -103,25 +111,19 @@ export function agentBehaviour(agent: Agent): void {
       await follow(program, '@call lab:counter_add {"by":5}\n@call lab:counter_add {"by":6}')
       expect(run.upstream.effects).toBe(effects + 1)
       expect(run.model.results()).toEqual([
-        agent.sees.text(String(run.upstream.state.counter)),
-        agent.sees.refusal(/arguments_refused.*\/by/s),
+        sees.text(counterSays(run.upstream.state.counter)),
+        sees.outsideSchema('by'),
       ])
       const { tools } = run.model.requests.at(-1)?.body ?? {}
       expect(JSON.stringify(tools)).toContain('"enum":[1,5]')
     },
   )
 
-  agentTest('a write that needs a person is refused and sends nothing', async (program) => {
-    await follow(program, '@call lab:slow {"ms":1}')
-    expect(run.model.results()).toEqual([agent.sees.refusal(/approval_not_available/)])
-    expect(calls('slow')).toEqual([])
-  })
-
   agentTest(
     'a tool outside the grant is not offered and cannot be called by name',
     async (program) => {
-      await follow(program, `@raw mcp__${connectionName}__echo {}`)
-      expect(JSON.stringify(run.model.results())).toMatch(agent.sees.unknownTool)
+      await follow(program, `@raw ${spell('echo')} {}`)
+      expect(JSON.stringify(run.model.results())).toMatch(sees.unknownTool)
       await follow(program, '@call lab:echo {}')
       const requests = run.model.requests.map(({ body }) => body)
       const offered = JSON.stringify(requests.map(({ tools }) => tools))
@@ -141,8 +143,8 @@ export function agentBehaviour(agent: Agent): void {
       const server = await run.openSession()
       const before = upstream.count('tools/call')
       upstream.misbehave({ kind: 'hang' }, { tool: 'counter_read', times: 1 })
-      const job = { prompt: '@call lab:counter_read {}', modelUrl: run.model.url, server }
-      const client = await agent.start(program, job)
+      const prompt = 'Do this:\n@call lab:counter_read {}'
+      const client = await start({ program, prompt, modelUrl: run.model.url, server })
       try {
         await Promise.race([upstream.received('tools/call', before + 1), client.ended])
         const secrets = { credential, token: server.token }
@@ -155,7 +157,7 @@ export function agentBehaviour(agent: Agent): void {
         expect(scanProcesses(sallyport.pid, secrets)).toEqual([])
         upstream.answerHeld()
         await client.ended
-        expect(run.model.results()).toEqual([agent.sees.text(String(upstream.state.counter))])
+        expect(run.model.results()).toEqual([sees.text(counterSays(upstream.state.counter))])
         expect(scanFiles(client.folder, secrets)).toEqual([])
         expect(scanFiles(sallyport.dataDir, secrets)).toEqual([])
         expect(JSON.stringify(run.model.requests)).not.toContain(credential)

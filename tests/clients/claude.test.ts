@@ -1,25 +1,15 @@
 import { expect, test } from 'vitest'
 import { agentBehaviour } from './agent-behaviour.ts'
-import { startClaude } from './drive.ts'
+import { agents } from './agents.ts'
 import { startGovernedRun } from './governed-run.ts'
 import { findClient } from './install-clients.ts'
+import { startClaude } from './start-claude.ts'
 
 const installed = await findClient('claude')
 const { program = '' } = installed
+const { text } = agents.claude.sees
 
-const text = (text: string) => ({ is_error: false, content: [{ type: 'text', text }] })
-
-agentBehaviour({
-  installed,
-  start: (program, job) => startClaude({ program, ...job }),
-  sees: {
-    text,
-    structure: (value) => ({ is_error: false, content: JSON.stringify(value) }),
-    error: (text) => ({ is_error: true, content: text }),
-    refusal: (pattern) => ({ is_error: true, content: expect.stringMatching(pattern) }),
-    unknownTool: /No such tool available: mcp__lab__echo/,
-  },
-})
+agentBehaviour('claude', installed)
 
 test.skipIf(program === '')(
   'one server for all connections names their tools after them',

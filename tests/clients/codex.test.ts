@@ -1,31 +1,18 @@
 import { expect, test } from 'vitest'
 import { text } from '../upstreams/scripted-upstream.ts'
 import { agentBehaviour } from './agent-behaviour.ts'
-import { startCodex } from './drive.ts'
+import { agents } from './agents.ts'
 import { connectionName, startGovernedRun } from './governed-run.ts'
 import { findClient } from './install-clients.ts'
+import { startCodex } from './start-codex.ts'
 
 const installed = await findClient('codex')
 const { program = '' } = installed
 const codexTest = test.skipIf(program === '')
 
-const output = (text: string) => [
-  { type: 'input_text', text: expect.stringMatching(/^Wall time: [\d.]+ seconds\nOutput:$/) },
-  { type: 'input_text', text },
-]
+const { text: output } = agents.codex.sees
 
-agentBehaviour({
-  installed,
-  start: (program, job) => startCodex({ program, ...job }),
-  sees: {
-    text: output,
-    structure: (value) =>
-      expect.stringMatching(`^Wall time: [\\d.]+ seconds\nOutput:\n${JSON.stringify(value)}$`),
-    error: output,
-    refusal: (pattern) => expect.stringMatching(pattern),
-    unknownTool: /unsupported call: mcp__lab__echo/,
-  },
-})
+agentBehaviour('codex', installed)
 
 /** Model providers refuse the whole request over such a schema, and Codex passes it on as it is. */
 const awkward = {

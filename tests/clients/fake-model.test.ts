@@ -8,6 +8,8 @@ beforeEach(async () => {
 afterEach(() => model.close())
 
 interface Answer {
+  readonly choices: { message: { content: string | null; tool_calls?: unknown[] } }[]
+  readonly candidates: { content: { parts: unknown[] } }[]
   readonly content: { type: string; id: string; text?: string }[]
   readonly output: { type: string; content: { text: string }[] }[]
   readonly error: { type: string; message: string }
@@ -15,6 +17,12 @@ interface Answer {
 async function post(path: string, body: unknown): Promise<{ status: number; body: Answer }> {
   const answer = await fetch(model.url + path, { method: 'POST', body: JSON.stringify(body) })
   return { status: answer.status, body: (await answer.json()) as Answer }
+}
+
+async function postText(path: string, body: unknown): Promise<string> {
+  const answer = await fetch(model.url + path, { method: 'POST', body: JSON.stringify(body) })
+  expect(answer.headers.get('content-type')).toBe('text/event-stream')
+  return await answer.text()
 }
 
 const plain = { type: 'object', properties: { by: { type: 'integer' } } }
@@ -56,6 +64,28 @@ test('a server whose name only begins alike is another server', async () => {
   const control = await ask([claudeTool('mcp__lab__add')], prompt('@call lab:add {}'))
   expect(control.body.content[0]?.type).toBe('tool_use')
 })
+
+test.each(['@call', '@collect'])(
+  '%s: only what is collected is asked for again, unchanged',
+  async (word) => {
+    const tools = [claudeTool('mcp__lab__add'), claudeTool('mcp__lab__read')]
+    const answered = async (...texts: string[]) => {
+      const results = texts.map((content) => ({
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: 'c', content }],
+      }))
+      const script = prompt(`${word} lab:add {"by":2}\n@call lab:read {}`)
+      return (await ask(tools, script, ...results)).body.content[0]
+    }
+    const again = { name: `mcp__lab__${word === '@collect' ? 'add' : 'read'}` }
+    for (const open of ['Next: call again with exactly the same arguments.', 'Request timed out']) {
+      expect(await answered(open)).toMatchObject(again)
+      if (word === '@collect')
+        expect(await answered(open, open)).toMatchObject({ input: { by: 2 } })
+    }
+    expect(await answered('three')).toMatchObject({ name: 'mcp__lab__read' })
+  },
+)
 
 test('a request without tools does not start the script', async () => {
   const { body } = await ask([], prompt('@call lab:add {}'))
@@ -134,14 +164,90 @@ test('codex: the limit of 64 characters counts the namespace', async () => {
   expect((await respond(codexTools('n'.repeat(room)), user('hello'))).status).toBe(200)
 })
 
+const chatTool = (name: string, parameters: unknown = plain) => ({
+  type: 'function',
+  function: { name, parameters },
+})
+const chat = (tools: unknown[], ...messages: unknown[]) =>
+  post('/v1/chat/completions', { model: 'm', tools, messages })
+
+test.each(['lab_add', 'mcp__lab__add'])(
+  'chat: calls the scripted tool under the name %s, then says FINAL with the result',
+  async (name) => {
+    const script = { role: 'user', content: '@call lab:add {"by":2}' }
+    const first = await chat([chatTool(name)], script)
+    expect(first.body.choices[0]?.message.tool_calls).toEqual([
+      {
+        index: 0,
+        id: expect.any(String),
+        type: 'function',
+        function: { name, arguments: '{"by":2}' },
+      },
+    ])
+    const called = first.body.choices[0]?.message
+    const result = { role: 'tool', tool_call_id: 'c', content: 'three' }
+    const second = await chat([chatTool(name)], script, called, result)
+    expect(second.body.choices[0]?.message.content).toBe('FINAL ["three"]')
+    expect(model.results()).toEqual(['three'])
+  },
+)
+
+test('chat: refuses what OpenAI refuses about schemas and names', async () => {
+  const hello = { role: 'user', content: [{ type: 'text', text: 'hello' }] }
+  const refused = [chatTool('t', { ...plain, anyOf: [] }), chatTool('n'.repeat(65))]
+  for (const tool of refused) expect((await chat([tool], hello)).status).toBe(400)
+  expect((await chat([chatTool('n'.repeat(64))], hello)).status).toBe(200)
+})
+
+test('chat: streams nameless events with DONE at the end', async () => {
+  const body = { model: 'm', stream: true, messages: [{ role: 'user', content: 'hello' }] }
+  const said = await postText('/v1/chat/completions', body)
+  expect(said.startsWith('data: {"id":')).toBe(true)
+  expect(said.endsWith('data: [DONE]\n\n')).toBe(true)
+})
+
+const geminiTool = (name: string, parametersJsonSchema: unknown = plain) => ({
+  functionDeclarations: [{ name, parametersJsonSchema }],
+})
+const generate = (tools: unknown[], ...contents: unknown[]) =>
+  post('/v1beta/models/m:generateContent', { tools, contents })
+const said = (text: string) => ({ role: 'user', parts: [{ text }] })
+
+test('gemini: calls the scripted tool, then says FINAL with the response', async () => {
+  const tools = [geminiTool('mcp_lab_add')]
+  const script = said('@call lab:add {"by":2}')
+  const first = await generate(tools, script)
+  const call = { functionCall: { name: 'mcp_lab_add', args: { by: 2 } } }
+  expect(first.body.candidates[0]?.content.parts).toEqual([call])
+  const response = { functionResponse: { name: 'mcp_lab_add', response: { output: 'three' } } }
+  const called = { role: 'model', parts: [call] }
+  const second = await generate(tools, script, called, { role: 'user', parts: [response] })
+  expect(second.body.candidates[0]?.content.parts).toEqual([{ text: 'FINAL [{"output":"three"}]' }])
+  expect(model.results()).toEqual([{ output: 'three' }])
+})
+
+test('gemini: refuses a name it does not know and a reference that leads nowhere', async () => {
+  const properties = { by: { $ref: '#/$defs/amount' } }
+  const lost = { type: 'object', properties }
+  const found = { ...lost, $defs: { amount: { type: 'integer' } } }
+  const status = async (tool: unknown) => (await generate([tool], said('hello'))).status
+  expect(await status(geminiTool('1st'))).toBe(400)
+  expect(await status(geminiTool('n'.repeat(65)))).toBe(400)
+  expect(await status(geminiTool('t', lost))).toBe(400)
+  expect(await status(geminiTool('t', found))).toBe(200)
+  expect(await status(geminiTool('first.1'))).toBe(200)
+})
+
+test('gemini: streams when the path says so', async () => {
+  const stream = '/v1beta/models/m:streamGenerateContent?alt=sse'
+  const answer = await postText(stream, { contents: [said('hello')] })
+  expect(answer).toMatch(/^data: \{"candidates":.*\}\n\n$/)
+})
+
 test('streams the answer as named events', async () => {
   const stream = { model: 'm', stream: true, tools: [], messages: [prompt('hello')] }
-  const answer = await fetch(`${model.url}/v1/messages`, {
-    method: 'POST',
-    body: JSON.stringify(stream),
-  })
-  expect(answer.headers.get('content-type')).toBe('text/event-stream')
-  const names = [...(await answer.text()).matchAll(/^event: (.+)$/gm)].map((match) => match[1])
+  const answer = await postText('/v1/messages', stream)
+  const names = [...answer.matchAll(/^event: (.+)$/gm)].map((match) => match[1])
   expect(names).toEqual([
     'message_start',
     'content_block_start',

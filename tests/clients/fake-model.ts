@@ -1,12 +1,15 @@
 /**
- * A model provider without a model: Anthropic Messages and OpenAI Responses on one loopback port. It follows the script
- * in the prompt, refuses what the real providers refuse, and keeps every request for the test to look at.
+ * A model provider without a model: Anthropic Messages, OpenAI Responses and Chat Completions, Gemini, on one loopback
+ * port. It follows the script in the prompt, refuses what the real providers refuse, and keeps every request for the
+ * test to look at.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json as readJson } from 'node:stream/consumers'
 import { answerMessages, type MessagesRequest } from './fake-anthropic.ts'
+import { answerGenerate, type GenerateRequest } from './fake-gemini.ts'
 import { answerResponses, type ResponsesRequest } from './fake-openai.ts'
+import { answerChat, type ChatRequest } from './fake-openai-chat.ts'
 import type { Answer, Decision, Json } from './fake-script.ts'
 
 export interface ModelRequest {
@@ -17,7 +20,7 @@ export interface ModelRequest {
 }
 
 export interface FakeModel {
-  /** Without a path; Anthropic clients append `/v1/messages`, OpenAI clients get `${url}/v1`. */
+  /** Without a path; Anthropic and Gemini clients append their own, OpenAI clients get `${url}/v1`. */
   readonly url: string
   /** Every model request so far, the refused ones included. */
   readonly requests: readonly ModelRequest[]
@@ -64,6 +67,8 @@ async function handle(
   const body = (await readJson(request)) as Json
   if (path.endsWith('/count_tokens'))
     return send(response, { status: 200, json: { input_tokens: 10 } })
+  if (path.endsWith(':countTokens'))
+    return send(response, { status: 200, json: { totalTokens: 10 } })
   const answer = answerPost(path, body, newId)
   log.push({ path, status: answer.status, body, decision: answer.decision })
   send(response, answer)
@@ -72,6 +77,9 @@ async function handle(
 function answerPost(path: string, body: Json, newId: (prefix: string) => string): Answer {
   if (path.endsWith('/messages')) return answerMessages(body as MessagesRequest, newId)
   if (path.endsWith('/responses')) return answerResponses(body as ResponsesRequest, newId)
+  if (path.endsWith('/chat/completions')) return answerChat(body as ChatRequest, newId)
+  const generate = /:(stream)?generateContent$/i.exec(path)
+  if (generate) return answerGenerate(body as GenerateRequest, newId, generate[1] !== undefined)
   return { status: 404, json: { error: { type: 'not_found_error', message: path } } }
 }
 
@@ -83,14 +91,16 @@ function answerProbe(path: string, response: ServerResponse): void {
 }
 
 function send(response: ServerResponse, answer: Answer): void {
-  if (!answer.events) {
+  if (!answer.events && !answer.chunks) {
     response.writeHead(answer.status, { 'content-type': 'application/json' })
     response.end(JSON.stringify(answer.json))
     return
   }
   response.writeHead(answer.status, { 'content-type': 'text/event-stream' })
-  for (const event of answer.events)
+  for (const event of answer.events ?? [])
     response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  for (const chunk of answer.chunks ?? [])
+    response.write(`data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`)
   response.end()
 }
 

@@ -1,10 +1,10 @@
 /** What a client test needs around the client: an upstream with a credential, Sallyport before it, a fake model. */
 import { randomBytes } from 'node:crypto'
-import type { GrantLimits } from '@sallyport/protocol'
+import type { GrantLimits, ProfileSettings } from '@sallyport/protocol'
 import { connectUpstream, grantTools, publishTools } from '../harness/setup-connection.ts'
 import { type Sallyport, startSallyport } from '../harness/start-sallyport.ts'
 import { type ScriptedTool, startUpstream, type Upstream } from '../upstreams/scripted-upstream.ts'
-import type { GuestServer } from './drive.ts'
+import type { GuestServer } from './client-run.ts'
 import { type FakeModel, startFakeModel } from './fake-model.ts'
 
 export interface GovernedRun {
@@ -35,6 +35,7 @@ export interface GovernedTools {
   readonly withheld?: readonly string[]
   /** Instead of what the upstream offers by itself. */
   readonly tools?: readonly ScriptedTool[]
+  readonly settings?: Partial<ProfileSettings>
 }
 
 export async function startGovernedRun(choice: GovernedTools): Promise<GovernedRun> {
@@ -47,13 +48,14 @@ export async function startGovernedRun(choice: GovernedTools): Promise<GovernedR
   const model = await startFakeModel()
   const name = connectionName
   const profile = 'clients'
-  const { granted, writes = [], withheld = [] } = choice
+  const { granted, writes = [], withheld = [], settings = {} } = choice
   await connectUpstream(sallyport, { name, url: upstream.url, token: credential })
   const write = writes.map(({ tool }) => tool)
   await publishTools(sallyport, { name, read: [...granted, ...withheld], write })
-  await grantTools(sallyport, { name, url: upstream.url, profile, read: granted })
+  await grantTools(sallyport, { name, url: upstream.url, profile, settings, read: granted })
   for (const { tool, mode, limits = {} } of writes) {
-    const grant = { connection: name, tools: tool, mode, limits }
+    const confirmUnattended = mode === 'write_unattended'
+    const grant = { connection: name, tools: tool, mode, limits, confirmUnattended }
     await sallyport.api('profile.grant', { name: profile }, grant)
   }
   return {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Era, runInspector } from './drive.ts'
 import { type GovernedRun, startGovernedRun } from './governed-run.ts'
 import { findClient } from './install-clients.ts'
+import { type Era, runInspector } from './run-inspector.ts'
 
 const { program } = await findClient('inspector')
 const inspectorTest = test.skipIf(program === undefined)

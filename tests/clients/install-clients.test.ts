@@ -1,16 +1,31 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const script = fileURLToPath(new URL('../../scripts/install-clients.ts', import.meta.url))
+/** Those that every run of the tests drives. */
+const usual = [
+  'claude-2.1.332',
+  'codex-0.171.0',
+  'inspector-2.12.0',
+  'pi-1.6.0',
+  'claude-acp-0.101.0',
+]
 let cache: string
 beforeEach(async () => {
   cache = await mkdtemp(join(tmpdir(), 'sallyport-cache-'))
 })
 afterEach(() => rm(cache, { recursive: true }))
+
+async function markInstalled(clients: readonly string[]): Promise<void> {
+  for (const client of clients) {
+    await mkdir(join(cache, client))
+    await writeFile(join(cache, client, 'installed'), '')
+  }
+}
 
 /** With a registry that nobody answers for. */
 function install(variables: Record<string, string>) {
@@ -30,16 +45,29 @@ test('a client that cannot be installed is named as not run', async () => {
   expect(stderr).toContain('not run: claude 2.1.332')
   expect(stderr).toContain('not run: codex 0.171.0')
   expect(stderr).toContain('not run: inspector 2.12.0')
+  expect(stderr).toContain('not run: pi 1.6.0')
+})
+
+test('a client that is left to the whole suite is named, and missing it is a failure only there', async () => {
+  await markInstalled(usual)
+  const { code, stderr } = await install({ SALLYPORT_REQUIRE_CLIENTS: '1' })
+  expect(code).toBe(0)
+  expect(stderr).toContain('not run: opencode 1.18.33 is left to npm run test:all')
+  expect(stderr).toContain('not run: gemini 0.61.0 is left to npm run test:all')
+  const whole = await install({ SALLYPORT_REQUIRE_CLIENTS: '1', SALLYPORT_TEST_ALL: '1' })
+  expect(whole.code).toBe(1)
+  expect(whole.stderr).toContain('not run: opencode 1.18.33 could not be installed')
 })
 
 test('a client that cannot be installed is a failure where clients are required', async () => {
+  await markInstalled(usual.slice(1))
   const { code, stderr } = await install({ SALLYPORT_REQUIRE_CLIENTS: '1' })
   expect(code).toBe(1)
   expect(stderr).toContain('not run: claude 2.1.332')
 })
 
 test('the lock of a process that is gone holds nobody up', async () => {
-  for (const client of ['claude-2.1.332', 'codex-0.171.0', 'inspector-2.12.0'])
-    await writeFile(join(cache, `${client}.lock`), '4194304')
+  await markInstalled(usual.slice(1))
+  await writeFile(join(cache, `${usual[0]}.lock`), '4194304')
   expect((await install({})).code).toBe(0)
 })

@@ -10,6 +10,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
+interface Client {
+  readonly package: string
+  readonly version: string
+  readonly bin: string
+  /** Left to `npm run test:all`. */
+  readonly isExtra?: true
+}
+
 export const clients = {
   claude: { package: '@anthropic-ai/claude-code', version: '2.1.332', bin: 'claude' },
   codex: { package: '@openai/codex', version: '0.171.0', bin: 'codex' },
@@ -18,10 +26,25 @@ export const clients = {
     version: '2.12.0',
     bin: 'mcp-inspector',
   },
-} as const
+  pi: { package: '@earendil-works/pi-coding-agent', version: '1.6.0', bin: 'pi' },
+  opencode: { package: 'opencode-ai', version: '1.18.33', bin: 'opencode', isExtra: true },
+  gemini: { package: '@google/gemini-cli', version: '0.61.0', bin: 'gemini', isExtra: true },
+  'claude-acp': {
+    package: '@agentclientprotocol/claude-agent-acp',
+    version: '0.101.0',
+    bin: 'claude-agent-acp',
+  },
+  'codex-acp': {
+    package: '@agentclientprotocol/codex-acp',
+    version: '2.6.0',
+    bin: 'codex-acp',
+    isExtra: true,
+  },
+} as const satisfies Record<string, Client>
 export type ClientName = keyof typeof clients
 
-const { SALLYPORT_CLIENT_CACHE, SALLYPORT_REQUIRE_CLIENTS, XDG_CACHE_HOME } = process.env
+const { SALLYPORT_CLIENT_CACHE, SALLYPORT_REQUIRE_CLIENTS, SALLYPORT_TEST_ALL, XDG_CACHE_HOME } =
+  process.env
 const cache =
   SALLYPORT_CLIENT_CACHE ??
   (XDG_CACHE_HOME
@@ -79,12 +102,21 @@ export type Installed =
   | { readonly program: string; readonly reason?: never }
   | { readonly program?: never; readonly reason: string }
 
-/** For suites: with `SALLYPORT_REQUIRE_CLIENTS=1` a client that cannot be had is a failure, else it is named as not run. */
+/**
+ * For suites. A client that is left out or cannot be had is named as not run; with `SALLYPORT_REQUIRE_CLIENTS=1` one that
+ * cannot be had is a failure.
+ */
 export async function findClient(name: ClientName): Promise<Installed> {
+  const { version, isExtra }: Client = clients[name]
+  if (isExtra && SALLYPORT_TEST_ALL !== '1') {
+    const reason = `not run: ${name} ${version} is left to npm run test:all`
+    process.stderr.write(`${reason}\n`)
+    return { reason }
+  }
   try {
     return { program: await installClient(name) }
   } catch (error) {
-    const reason = `not run: ${name} ${clients[name].version} could not be installed`
+    const reason = `not run: ${name} ${version} could not be installed`
     if (SALLYPORT_REQUIRE_CLIENTS === '1') throw new Error(reason, { cause: error })
     process.stderr.write(`${reason}: ${String((error as Error).message).split('\n')[0]}\n`)
     return { reason }

@@ -5,12 +5,14 @@ import { type Answer, type RequestBody, type RouteName, routes } from '@sallypor
 export class ApiRefusal extends Error {
   readonly status: number
   readonly code: string
+  readonly field: string | undefined
 
   constructor(route: string, status: number, text: string) {
-    const code = codeOf(text)
+    const { code, field } = errorIn(text)
     super(`${route}: ${status} ${code}`)
     this.status = status
     this.code = code
+    this.field = field
   }
 }
 
@@ -46,10 +48,10 @@ export function apiAt(url: () => string, token: () => string): CallApi {
   }
 }
 
-function codeOf(text: string): string {
+function errorIn(text: string): { readonly code: string; readonly field?: string } {
   try {
-    return String(JSON.parse(text).error.code)
+    return JSON.parse(text).error
   } catch {
-    return 'no code'
+    return { code: 'no code' }
   }
 }

@@ -20,7 +20,10 @@ export function processesWith(argument: string): number[] {
 
 function isAliveWith(pid: number, argument: string): boolean {
   try {
-    return isAlive(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(argument)
+    // What stands around a worker names what it starts, and ends with it.
+    const isAround = readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'bwrap'
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    return isAlive(pid) && !isAround && words.includes(argument)
   } catch {
     return false
   }

@@ -23,6 +23,8 @@ export interface GrantSpec extends UpstreamSpec {
   readonly settings?: Partial<ProfileSettings>
   /** Tools reviewed for writing get `write_unattended`, else `write_with_approval`. */
   readonly unattended?: boolean
+  /** Of tools for writing: an unknown outcome holds up identical calls only. */
+  readonly identicalOnly?: boolean
 }
 
 export type OpenSession = Answer<'session.create'>
@@ -76,12 +78,16 @@ export async function publishTools(
 export async function grantTools(sallyport: Sallyport, spec: GrantSpec): Promise<void> {
   const { api } = sallyport
   const { name: connection, profile, read, write = [], unattended = false } = spec
+  const limits = spec.identicalOnly ? { identicalOnly: true } : {}
   await ensureProfile(sallyport, profile, spec.settings)
   const writeMode = unattended ? 'write_unattended' : 'write_with_approval'
   for (const tools of read)
     await api('profile.grant', { name: profile }, { connection, tools, mode: 'read' })
-  for (const tools of write)
-    await api('profile.grant', { name: profile }, { connection, tools, mode: writeMode })
+  for (const tools of write) {
+    const confirmed = { confirmUnattended: unattended, limits }
+    const grant = { connection, tools, mode: writeMode, ...confirmed } as const
+    await api('profile.grant', { name: profile }, grant)
+  }
 }
 
 async function ensureProfile(

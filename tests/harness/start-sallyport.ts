@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { bundledProgram } from './bundled-programs.ts'
 import { apiAt, type CallApi } from './call-api.ts'
 import { killAndProveGone, processesWith } from './processes.ts'
 
@@ -19,8 +20,10 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Default true. */
   readonly localUpstreams?: boolean
-  /** Entry file of the gateway; its source when not given. */
+  /** Entry file of the gateway. When not given: as it ships, or its source where nothing was bundled. */
   readonly program?: string
+  /** A module that the gateway loads before its own. */
+  readonly preload?: string
 }
 
 export interface Sallyport {
@@ -61,7 +64,10 @@ interface Ready {
 const memoryFlags = ['--max-semi-space-size=16']
 const readyWithinMs = 30_000
 const stopWithinMs = 30_000
-const main = fileURLToPath(new URL('../../apps/gateway/src/main.ts', import.meta.url))
+/** The source of the gateway, whose worker is a source too. */
+export const gatewaySource = fileURLToPath(
+  new URL('../../apps/gateway/src/main.ts', import.meta.url),
+)
 
 export async function startSallyport(options: StartOptions = {}): Promise<Sallyport> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'sallyport-test-'))
@@ -116,8 +122,9 @@ class RunningSallyport implements Sallyport {
   #spawn({ args = [], env = {} }: Pick<StartOptions, 'args' | 'env'>): ChildProcess {
     const local = this.#options.localUpstreams === false ? [] : ['--allow-local-upstreams']
     const fixed = ['--json', '--data', this.dataDir, '--port', '0', '--guest-port', '0', ...local]
-    const program = this.#options.program ?? main
-    const child = spawn(process.execPath, [...memoryFlags, program, 'up', ...fixed, ...args], {
+    const { program = bundledProgram('gateway') ?? gatewaySource, preload } = this.#options
+    const first = [...memoryFlags, ...(preload === undefined ? [] : ['--import', preload])]
+    const child = spawn(process.execPath, [...first, program, 'up', ...fixed, ...args], {
       env: { PATH: process.env['PATH'] ?? '', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -204,9 +211,12 @@ class RunningSallyport implements Sallyport {
 
   #workerPids(): number[] {
     try {
-      const path = join(this.dataDir, 'worker', 'processes.json')
-      const workers: { process: { pid: number } }[] = JSON.parse(readFileSync(path, 'utf8'))
-      return workers.map(({ process }) => process.pid)
+      const path = join(this.dataDir, 'gateway', 'workers.json')
+      const workers: { instance: string; process: { pid: number } }[] = JSON.parse(
+        readFileSync(path, 'utf8'),
+      )
+      const known = workers.filter(({ instance }) => instance !== 'starting')
+      return known.map(({ process }) => process.pid)
     } catch {
       return []
     }

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { aTool } from '../../packages/core/src/call/samples.ts'
 import { sampleSigner } from '../../packages/protocol/src/journal/sample-journal.ts'
 import { openWorld, type World, workerDown, writeTool } from '../call/call-world.ts'
+import { decide, write } from '../call/held-calls.ts'
 import { Auditor } from './journal-world.ts'
 
 interface Told {
@@ -90,20 +91,40 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (engine) => {
     await expectWhole()
   })
 
+  test('so it does when a call that had waited passes beside one that has just come', async () => {
+    void world.call(write)
+    world.worker.name = undefined
+    await decide(world, 'approve')
+    await world.group.drained()
+    world.worker.name = 'worker-1'
+    world.desk.holds.wake('all')
+    void world.call()
+    await world.worker.intent(1)
+    const page = (await pages()).find(({ batch }) => batch !== undefined)
+    const intents = page?.events.filter(({ kind }) => kind === 'dispatching')
+    expect(intents?.map(({ intentDigest }) => intentDigest)).toEqual(
+      world.worker.orders.map(({ digest }) => digest),
+    )
+    expect(intents).toHaveLength(2)
+    await expectWhole()
+  })
+
   test('refusals are told with their code, before the barrier and at it', async () => {
     const problem = { ok: false, code: 'arguments_refused', field: '/n', detail: 'x' } as const
     await world.call({ tool: aTool({}, { effective: () => problem }) })
-    await world.call({ signal: AbortSignal.abort() })
+    await world.call({ cancelled: AbortSignal.abort() })
     const write = { tool: writeTool, argumentsText: '{"by":1}' }
     void world.call(write)
-    await world.worker.intent()
+    world.answer(await world.worker.intent(), { verdict: 'uncertain' })
+    await world.group.drained()
     await world.call(write)
     const told = (await events()).map(({ kind, code, sequence }) => [kind, code, sequence])
     expect(told).toEqual([
       ['refused', 'arguments_refused', 1],
       ['refused', 'call_cancelled', 1],
       ['dispatching', undefined, 1],
-      ['refused', 'identical_in_flight', 1],
+      ['unknown', 'outcome_unknown', 2],
+      ['refused', 'outcome_unknown', 1],
     ])
     await expectWhole()
   })

@@ -19,8 +19,10 @@ const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).h
 /** Two lanes, as a gateway has, checkpoints among them; says how many events it has confirmed. */
 const writer = (file: string, seed: number) => `
   import { writeSync } from 'node:fs'
+  import { flushCompileCache } from 'node:module'
   import { openSqliteStore } from ${module('../../packages/store/src/index.ts')}
   import { Recorder } from ${module('./journal-world.ts')}
+  flushCompileCache()
   const store = await openSqliteStore({ file: ${JSON.stringify(file)}, now: Date.now, onFatal() {} })
   const recorder = await new Recorder(store, { seed: ${seed} }).begin()
   let confirmed = 0
@@ -52,10 +54,12 @@ async function confirmedUntilKilled(child: ChildProcess, ms: number): Promise<nu
 test('verifies after every kill, and has all that was confirmed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sallyport-journal-crash-'))
   const file = join(folder, 'data.db')
+  // What is killed leaves no cache to the next one by itself.
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') }
   let confirmed = 0
   for (let round = 0; round < rounds; round++) {
     const args = ['--input-type=module', '-e', writer(file, (round % 3) + 1)]
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
     confirmed += await confirmedUntilKilled(child, (round * 7) % 60)
     const store = await openSqliteStore({ file, now: Date.now, onFatal })
     const auditor = await new Recorder(store, { seed: 9 }).begin()

@@ -20,6 +20,9 @@ afterAll(async () => {
 })
 afterEach(() => database.close())
 
+const databaseOf = (engine: 'sqlite' | 'postgres'): Promise<Database> =>
+  engine === 'sqlite' ? sqliteDatabase() : postgresDatabase(postgres)
+
 function verifyLines(lines: readonly string[], end = '\n') {
   const file = join(folder, 'journal.ndjson')
   writeFileSync(file, lines.map((line) => `${line}${end}`).join(''))
@@ -28,13 +31,13 @@ function verifyLines(lines: readonly string[], end = '\n') {
 
 const minute = 60_000
 
-describe('an export', () => {
+describe.each(['sqlite', 'postgres'] as const)('an export of %s', (engine) => {
   let recorder: Recorder
   let now: number
 
   /** Two pages and a checkpoint every five minutes, for an hour. */
   beforeEach(async () => {
-    database = await sqliteDatabase()
+    database = await databaseOf(engine)
     now = Date.now() - 61 * minute
     recorder = await new Recorder(database.store, { clock: () => now }).begin()
     let open = await recorder.pass(3)
@@ -137,7 +140,7 @@ describe('while it is read', () => {
   }
 
   test.each(['sqlite', 'postgres'] as const)('the journal may grow: %s', async (engine) => {
-    database = engine === 'sqlite' ? await sqliteDatabase() : await postgresDatabase(postgres)
+    database = await databaseOf(engine)
     const { store, rival } = database
     const recorders = await Promise.all([
       new Recorder(store).begin(),

@@ -1,10 +1,9 @@
 /** ET: isolated external tools. */
-import { built, notApplicable, planned, type Requirement } from './requirement.ts'
+import { built, notApplicable, type Requirement } from './requirement.ts'
 
 const noCheckpoint =
   'there is no checkpoint, eviction, resume or migration; a stopped sandbox is a new session'
 const noHost = 'no host daemon and no host pool: a sandbox belongs to its launcher'
-const noCodeSandbox = 'no code runs on behalf of the model in this product'
 
 export const externalTools: readonly Requirement[] = [
   built(
@@ -20,17 +19,40 @@ export const externalTools: readonly Requirement[] = [
     'apps/gateway/src/mcp/calls.test.ts › hands on nothing else of the guest but the session, the tool and a call id',
     'apps/worker/src/upstream/call-tool.test.ts › the upstream gets the name, the arguments and words of ours, and nothing else',
   ),
-  planned(
+  built(
     'ET-3',
     'the guest cannot reach upstreams and their authorization servers by itself',
-    'D',
+    'tests/sandbox/ways-out.test.ts › within walls none of them does, and no name is answered',
+    'tests/sandbox/ways-out.test.ts › without walls every way leads to somebody: the control',
   ),
-  planned('ET-4', 'a denied destination beats every allow rule', 'D'),
-  planned('ET-5', 'a sandbox stays closed until owner and policy were verified from outside', 'D'),
+  built(
+    'ET-4',
+    'a denied destination beats every allow rule',
+    'tests/sandbox/ways-out.test.ts › what is denied is not, by name, address or another name, however it is allowed',
+    'tests/sandbox/ways-out.test.ts › what is denied while a session runs is cut off, and confirmed only then',
+    'tests/sandbox/model-key.test.ts › a model that is denied is told as such, and the guest never runs',
+  ),
+  built(
+    'ET-5',
+    'a sandbox stays closed until owner and policy were verified from outside',
+    'tests/sandbox/verified.test.ts › a guest in a verified sandbox calls its tools; nobody else does, at any time',
+    'tests/sandbox/verified.test.ts › a sandbox with %s never opens its session, and the guest never runs',
+    'packages/core/src/sandbox/sandboxes.test.ts › evidence that does not match ends the session, and what was shown is on record',
+  ),
   notApplicable('ET-6', 'recovery from disk is closed in the same way', noCheckpoint),
-  planned('ET-7', 'a session whose owner process was lost ends; nobody adopts it', 'D'),
+  built(
+    'ET-7',
+    'a session whose owner process was lost ends; nobody adopts it',
+    'tests/sandbox/kill.test.ts › %s: nothing of it stays, and the session ends',
+    'packages/core/src/sandbox/sandboxes.test.ts › only the process that owns the sandbox speaks for it, whoever else has its token',
+  ),
   notApplicable('ET-8', 'checkpoint, evict, resume and migrate refuse', noCheckpoint),
-  planned('ET-9', 'strict configuration: no server of the workspace is loaded', 'D'),
+  built(
+    'ET-9',
+    'strict configuration: no server of the workspace is loaded',
+    'tests/harnesses/harness-behaviour.ts › reads a counter through Sallyport and sees the result; what a hostile workspace brings is not loaded',
+    'tests/harnesses/harness-behaviour.ts › under a profile that grants no tool it has none, whatever the workspace brings',
+  ),
   built(
     'ET-10',
     'what is not tools is not offered; what a server asks is answered and recorded',
@@ -48,11 +70,17 @@ export const externalTools: readonly Requirement[] = [
     'apps/gateway/src/api/connections.test.ts › disabling, editing and removing let the worker forget',
     'apps/gateway/src/api/operation.test.ts › the doctor tells connections that are unreachable, unpublished, disabled or changed apart',
   ),
-  planned('ET-13', 'known services are read from the configuration on each request', 'C'),
-  planned(
+  built(
+    'ET-13',
+    'known services are read from the configuration on each request',
+    'apps/gateway/src/api/services.test.ts › what an administrator offers is offered at the next request, and no longer once it is removed',
+    'tests/system/services.test.ts › a service is offered, added by its name, reviewed and enabled without anybody typing its URL',
+  ),
+  built(
     'ET-14',
     'without the list of services no choice is offered, and credential state is still shown',
-    'C',
+    'apps/gateway/src/api/services.test.ts › when services cannot be read none is offered, it says so, and everything else goes on',
+    'apps/gateway/src/api/services.test.ts › without a worker nothing can be sealed, so nothing is offered',
   ),
   built(
     'ET-15',
@@ -65,14 +93,57 @@ export const externalTools: readonly Requirement[] = [
     'an edit of which upstream it is disables the connection and raises its revision',
     'packages/core/src/connection/connections.test.ts › another endpoint disables, raises the revision and drops the published catalog',
   ),
-  planned('ET-17', 'only the registered OAuth callback', 'C'),
-  planned('ET-18', 'OAuth state is used once, expires, and belongs to one flow', 'C'),
-  planned('ET-19', 'an unknown OAuth state is the same answer on every store', 'C'),
-  planned('ET-20', 'the observed account survives a refresh that does not name it', 'C'),
-  planned('ET-21', 'a refresh for another account is refused', 'C'),
-  planned('ET-22', 'two refreshes of a rotating credential store one rotation', 'C'),
-  planned('ET-23', 'invalid_grant breaks the credential only if its version did not move', 'C'),
-  planned('ET-24', 'a wider scope is refused', 'C'),
+  built(
+    'ET-17',
+    'only the registered OAuth callback',
+    'tests/oauth/gateway.test.ts › somebody signs in, and a guest calls with what came of it',
+    'tests/oauth/command-line.test.ts › a client from a file is the one that signs in, and none is registered',
+  ),
+  built(
+    'ET-18',
+    'OAuth state is used once, expires, and belongs to one flow',
+    'tests/oauth/states.test.ts › one that is good is taken, once',
+    'tests/oauth/states.test.ts › of two that bring it at once, one is answered',
+    'tests/oauth/states.test.ts › one that is over by a millisecond is nobody’s',
+    'tests/oauth/states.test.ts › one that is left is ended and told: by its person when it is over, by its gateway when that is gone',
+    'tests/oauth/gateway.test.ts › a code that comes with the state of another sign-in is no credential',
+  ),
+  built(
+    'ET-19',
+    'an unknown OAuth state is the same answer on every store',
+    'tests/oauth/states.test.ts › one that is absent, its hash, and one of another letter are nobody’s',
+    'tests/oauth/states.test.ts › it is nobody’s where %s',
+    'tests/oauth/gateway.test.ts › a state that is absent, used or of nobody is one answer',
+  ),
+  built(
+    'ET-20',
+    'the observed account survives a refresh that does not name it',
+    'tests/oauth/renewal.test.ts › another account, told by %s, is refused; nobody keeps who it was',
+  ),
+  built(
+    'ET-21',
+    'a refresh for another account is refused',
+    'tests/oauth/renewal.test.ts › another account, told by %s, is refused; nobody keeps who it was',
+    'apps/worker/src/oauth/account.test.ts › %j and %j are %s',
+  ),
+  built(
+    'ET-22',
+    'two refreshes of a rotating credential store one rotation',
+    'tests/oauth/gateway-two.test.ts › one rotation for each round, whoever was first; both go on with it, and none is broken',
+    'tests/oauth/gateway-refresh-races.test.ts › one refresh at the provider for each round, both go on with the winner, none is broken',
+  ),
+  built(
+    'ET-23',
+    'invalid_grant breaks the credential only if its version did not move',
+    'tests/oauth/gateway-refresh-races.test.ts › a grant that is refused after somebody has signed in again breaks nothing',
+    'tests/oauth/gateway-refresh-races.test.ts › a rotation whose answer was lost ends broken, never as an old token thought to be good',
+  ),
+  built(
+    'ET-24',
+    'a wider scope is refused',
+    'tests/oauth/renewal.test.ts › agreed to "read write", renewed with %j: %j',
+    'tests/oauth/renewal.test.ts › a narrower answer does not narrow what was agreed to',
+  ),
   built(
     'ET-25',
     'failures of the store have codes of their own and static public sentences',
@@ -99,6 +170,7 @@ export const externalTools: readonly Requirement[] = [
     'discovery is bounded in tools, bytes, depth and references',
     'apps/worker/src/catalog/drift.test.ts › a listing with %s is refused as a whole',
     'apps/worker/src/catalog/drift.test.ts › a server that never comes to its last page is refused',
+    'tests/upstreams/discovery-limits.test.ts › $what: $code, and nobody grows with it',
     'packages/core/src/schema/compile.test.ts › refuses a schema with %s, at its place',
   ),
   built(
@@ -183,12 +255,42 @@ export const externalTools: readonly Requirement[] = [
     'a profile can be edited while a connection of its grants is disabled',
     'packages/core/src/grant/grants.test.ts › revoking takes what the pattern matches, also of a removed connection',
   ),
-  planned('ET-43', 'an interactive write needs an approval', 'B'),
-  planned('ET-44', 'an approval is bound to arguments, call and binding', 'B'),
-  planned('ET-45', 'an approval is consumed once, in the barrier', 'B'),
-  planned('ET-46', 'denied and expired are known results and send nothing', 'B'),
-  planned('ET-47', 'only who may decide sees an approval', 'B'),
-  planned('ET-48', 'the guest cannot approve', 'B'),
+  built(
+    'ET-43',
+    'an interactive write needs an approval',
+    'tests/call/approvals.test.ts › a write waits for a person, is sent once when approved, and its approval is consumed',
+    'tests/call/approval-matrix.test.ts › where nobody is there to approve, nobody is asked',
+  ),
+  built(
+    'ET-44',
+    'an approval is bound to arguments, call and binding',
+    'tests/call/approval-matrix.test.ts › others by %s are another call, which is asked for',
+    'tests/call/approval-matrix.test.ts › the same %s are the same call, which it lets through',
+    'tests/call/approval-matrix.test.ts › its tool is bound otherwise',
+  ),
+  built(
+    'ET-45',
+    'an approval is consumed once, in the barrier',
+    'tests/call/approval-matrix.test.ts › two gateways that race for one approved call without a caller spend it once',
+    'tests/call/approval-matrix.test.ts › what was spent is not given again, and does not serve another call',
+  ),
+  built(
+    'ET-46',
+    'denied and expired are known results and send nothing',
+    'tests/call/approvals.test.ts › a denied write is told as denied and never sent',
+    'tests/call/approvals.test.ts › an approval that nobody gives expires, and the call is told so',
+  ),
+  built(
+    'ET-47',
+    'only who may decide sees an approval',
+    'tests/call/approval-matrix.test.ts › others do not find it, whatever their role',
+    'apps/gateway/src/api/approvals.test.ts › others find nothing; of a personal connection administrators neither',
+  ),
+  built(
+    'ET-48',
+    'the guest cannot approve',
+    'apps/gateway/src/api/approvals.test.ts › the token of a session decides nothing: for this API it is nobody',
+  ),
   built(
     'ET-49',
     'the barrier is durable before the first byte of a write',
@@ -199,7 +301,7 @@ export const externalTools: readonly Requirement[] = [
   built(
     'ET-50',
     'an uncertain write is never sent again',
-    'apps/worker/src/upstream/call-tool.test.ts › $era: $what is $verdict ($code), and the upstream was asked once',
+    'apps/worker/src/upstream/verdicts.test.ts › $era: $what is $verdict ($code), and the upstream was asked once',
     'tests/system/crash.test.ts › with gateway and worker killed, what was sent is unknown or lost soon after the restart',
     'tests/call/call-path.test.ts › an identical write is refused while one is in flight, and while one is unknown',
   ),
@@ -221,7 +323,12 @@ export const externalTools: readonly Requirement[] = [
     'tests/call/recovery.test.ts › after an unclear commit the worker is told to drop the batch, and the row ends as not sent',
     'packages/store/src/postgres/postgres-failures.test.ts › goes on when idle connections are cut',
   ),
-  planned('ET-54', 'only a person resolves an unknown outcome', 'B'),
+  built(
+    'ET-54',
+    'only a person resolves an unknown outcome',
+    'packages/core/src/execution/resolve-execution.test.ts › the owner says what became of it: row, journal and waiting callers learn it',
+    'tests/call/unknown-writes.test.ts › also after the session that asked has ended, at another gateway, and days later',
+  ),
   built(
     'ET-55',
     'a known result survives a failure of closing',
@@ -254,7 +361,12 @@ export const externalTools: readonly Requirement[] = [
     'apps/worker/src/intent/intents.test.ts › refuses a claim that was changed after signing',
     'apps/worker/src/intent/intents.test.ts › refuses an id that was used, on its connection and on another',
   ),
-  planned('ET-60', 'destinations are judged, and connected to as judged', 'C'),
+  built(
+    'ET-60',
+    'destinations are judged, and connected to as judged',
+    'tests/dialer/tricks/name-tricks.ts › a name that is public when it is judged and private when it is dialled',
+    'tests/dialer/names.test.ts › $what',
+  ),
   built(
     'ET-61',
     'certificates of upstreams are always verified',
@@ -268,12 +380,22 @@ export const externalTools: readonly Requirement[] = [
     'apps/worker/src/upstream/call-tool.test.ts › a result over the limit is known, digested and withheld; one at the limit passes',
     'apps/worker/src/http/message-reader.test.ts › what is over the limit is digested and not kept',
   ),
-  planned('ET-63', 'OAuth uses the same restricted transport', 'C'),
+  built(
+    'ET-63',
+    'OAuth uses the same restricted transport',
+    'tests/oauth/tricks.test.ts › a redirect of %s is not followed',
+    'tests/oauth/tricks.test.ts › a redirect of %s while finishing is not followed',
+    'tests/oauth/tricks.test.ts › a code does not go to %s',
+    'tests/oauth/server-changes.test.ts › a worker that starts anew reads it before it refreshes, and sends nothing to a host that moved',
+    'tests/oauth/tricks.test.ts › a listener of our own is no authorization server',
+  ),
   built(
     'ET-64',
     'legacy upstream sessions are ended with the right id; modern ones have none',
     'apps/worker/src/upstream/upstream.test.ts › %s ends a legacy session with its id and credential',
     'apps/worker/src/upstream/upstream.test.ts › a modern upstream has no session to end',
+    'tests/upstreams/session-ends.test.ts › of a connection that is %s',
+    'tests/upstreams/session-ends.test.ts › of everything, when it is stopped: a server that hangs is not waited for long, a modern one hears nothing',
   ),
   built(
     'ET-65',
@@ -310,22 +432,52 @@ export const externalTools: readonly Requirement[] = [
     'workaround for a duplicate built-in question tool',
     'real clients are driven as they are; we rename nothing',
   ),
-  planned('ET-71', 'an answer that a harness took is not delivered twice', 'B'),
+  built(
+    'ET-71',
+    'an answer that a harness took is not delivered twice',
+    'tests/call/collecting.test.ts › once: what was collected is said to be collected, and the key is free',
+    'tests/call/taking-over.test.ts › when the answer of the other was collected: a legitimate repetition runs',
+  ),
   notApplicable(
     'ET-72',
     'late results as follow-up messages',
     'late results are collected by an identical call or wait_for_result',
   ),
-  planned('ET-73', 'a harness that asks again causes no second effect', 'B'),
-  planned('ET-74', 'a call that waits survives a restart of its adapter', 'D'),
-  planned('ET-75', 'an unreachable gateway is a visible refusal, not a hang', 'D'),
-  planned('ET-76', "a session's listener admits that session only and stops with its owner", 'D'),
+  built(
+    'ET-73',
+    'a harness that asks again causes no second effect',
+    'tests/call/taking-over.test.ts › while it waits for a person: nobody is asked twice, and it is sent once',
+    'tests/call/taking-over.test.ts › while it is on its way',
+    'tests/call/collecting.test.ts › while it waits, is on its way, and after it has ended: one execution, one answer',
+  ),
+  built(
+    'ET-74',
+    'a call that waits survives a restart of its adapter',
+    'tests/harnesses/acp-behaviour.ts › killed while its call waits for a person, it is loaded again with a new shim, and the call has its one effect',
+    'tests/sandbox/continue.test.ts › killed while a person is asked: the next one asks again, and one write is sent',
+  ),
+  built(
+    'ET-75',
+    'an unreachable gateway is a visible refusal, not a hang',
+    'tests/shim/restart.test.ts › by %s a call is answered as one that was not sent, and the last list stays',
+    'tests/shim/configuration.test.ts › a socket that is not there yet is no mistake: its gateway may come',
+  ),
+  built(
+    'ET-76',
+    "a session's listener admits that session only and stops with its owner",
+    'apps/gateway/src/relay/admit-peer.test.ts › who is in another sandbox does not come in',
+    'tests/sandbox/kill.test.ts › %s: nothing of it stays, and the session ends',
+  ),
   notApplicable(
     'ET-77',
     'a proxy certificate is installed into the guest',
     'nothing is intercepted: the guest needs no certificate of ours',
   ),
-  planned('ET-78', 'the shim is put in place again when it is missing or old', 'D'),
+  notApplicable(
+    'ET-78',
+    'the shim is put in place again when it is missing or old',
+    'nothing is staged: each run mounts the shim of this installation and is refused when it cannot be read; a copy of another release is told how it is replaced',
+  ),
   built(
     'ET-79',
     'listeners and TLS are prepared before anything is announced',
@@ -359,12 +511,24 @@ export const externalTools: readonly Requirement[] = [
   notApplicable('ET-85', 'protected volumes', noCheckpoint),
   notApplicable('ET-86', 'manifests compared as a whole', noHost),
   notApplicable('ET-87', 'handoff on a stream of its own', noHost),
-  planned('ET-88', 'files go only after the process is proved gone', 'D'),
-  planned('ET-89', 'a permission error while ending a process is unresolved, not success', 'D'),
-  planned(
+  built(
+    'ET-88',
+    'files go only after the process is proved gone',
+    'packages/launcher/src/run/run-guest.test.ts › files go only once the guest is proved gone; until then it is tried and told',
+    'packages/launcher/src/run/run-guest.test.ts › what is never proved gone is an error, and its files stay',
+  ),
+  built(
+    'ET-89',
+    'a permission error while ending a process is unresolved, not success',
+    'packages/launcher/src/process/end-guest.test.ts › not being allowed to end it is not its end',
+  ),
+  built(
     'ET-90',
     'a deny set is staged, confirmed by every sandbox, then published; a scanner ends what a crash left',
-    'D',
+    'packages/core/src/deny/deny-sets.test.ts › a connection is enabled only once every sandbox that runs has confirmed that it is denied',
+    'packages/core/src/deny/deny-sets.test.ts › killed %s its transaction %i, the old or the new set is in force, and whoever looks next brings the new one',
+    'tests/system/deny-set.test.ts › a gateway that is killed while a change waits leaves the old set in force, and the change goes on after it',
+    'tests/sandbox/deny-set.test.ts › what is enabled while a guest runs is denied in it first, and the guest goes on',
   ),
   notApplicable('ET-91', 'image layouts and fingerprints', noCheckpoint),
   notApplicable('ET-92', 'managed fields of ordinary sessions', 'there is one kind of session'),
@@ -399,26 +563,15 @@ export const externalTools: readonly Requirement[] = [
     'packages/store/src/sqlite/open-sqlite-store.test.ts › sqlite',
     'packages/store/src/postgres/open-postgres-store.test.ts › postgres',
   ),
-  planned('ET-98', 'retention stops at a row it cannot read', 'B'),
+  built(
+    'ET-98',
+    'retention stops at a row it cannot read',
+    'packages/core/src/body/sweep-bodies.test.ts › a body whose execution is gone stops it, and nothing is deleted',
+  ),
   notApplicable('ET-99', 'one rule for capacity', noHost),
   built(
     'ET-100',
     'fixtures are deterministic but for a random start',
     'tests/clients/agent-behaviour.ts › calls granted tools, and the model is told what the upstream said',
   ),
-  planned('ET-101', 'every scenario runs on every backend, and a lane that did not run fails', 'D'),
-  planned('ET-102', 'evidence of a physical run belongs to one commit', 'D'),
-  planned('ET-103', 'a suite removes what it made, and only that', 'D'),
-  planned('ET-104', 'after a run no process, folder or namespace is left', 'D'),
-  built(
-    'ET-105',
-    'a test of a refusal asserts its exact reason',
-    'packages/protocol/src/exact.test.ts › refuses %s as %s at %j',
-    'apps/worker/src/intent/intents.test.ts › says why it refuses %s, and closes',
-  ),
-  notApplicable('ET-106', 'rollout and rollback gates of a fleet', noHost),
-  notApplicable('ET-107', 'stack overflow in a code sandbox', noCodeSandbox),
-  notApplicable('ET-108', 'failures of a code sandbox', noCodeSandbox),
-  notApplicable('ET-109', 'silence of a code sandbox', noCodeSandbox),
-  notApplicable('ET-110', 'limits of a code sandbox', noCodeSandbox),
 ]

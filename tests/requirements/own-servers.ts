@@ -27,7 +27,11 @@ export const ownServers: readonly Requirement[] = [
     'packages/store/src/contract/sessions-contract.ts › binds a name of a session once',
     'packages/core/src/session/sessions.test.ts › a tool whose name is too long under a new name of its connection is not bound',
   ),
-  planned('BYO-6', 'every harness gets the same names', 'D'),
+  built(
+    'BYO-6',
+    'every harness gets the same names',
+    'packages/launcher/src/harness/agent-programs.test.ts › has one server in all of it, of the name by which its tools are allowed',
+  ),
   built(
     'BYO-7',
     'URLs are bounded in bytes and free of line breaks',
@@ -175,7 +179,8 @@ export const ownServers: readonly Requirement[] = [
   built(
     'BYO-34',
     'a seal that does not open breaks its own connection only',
-    'apps/worker/src/vault/vault.test.ts › a seal of another vault, and a damaged one, are unreadable',
+    'apps/worker/src/vault/vault.test.ts › a seal without its end is truncated, one with damage in it unreadable',
+    'apps/worker/src/vault/vault.test.ts › a seal of another vault says that its key is not here, one to a retired key that it is gone',
   ),
   built(
     'BYO-35',
@@ -189,7 +194,11 @@ export const ownServers: readonly Requirement[] = [
     'packages/core/src/connection/connections.test.ts › another endpoint needs the credential again, whose seal names the destination',
     'apps/worker/src/upstream/upstream.test.ts › the credential is shown to the upstream: %s',
   ),
-  planned('BYO-37', 'our own server has its own name everywhere', 'B'),
+  built(
+    'BYO-37',
+    'our own server has its own name everywhere',
+    'packages/launcher/src/harness/agent-programs.test.ts › has one server in all of it, of the name by which its tools are allowed',
+  ),
   notApplicable('BYO-38', 'trial sessions', 'there is no trial'),
   notApplicable(
     'BYO-39',
@@ -209,7 +218,11 @@ export const ownServers: readonly Requirement[] = [
     'migrations only add',
     'packages/store/src/migrations/migration.test.ts › applies what is missing, in order',
   ),
-  planned('BYO-45', 'the token check of a harness concerns our endpoint only', 'D'),
+  notApplicable(
+    'BYO-45',
+    'the token check of a harness concerns our endpoint only',
+    'the one entry of a harness is the shim, which has no token',
+  ),
   built(
     'BYO-46',
     'logs say how many, never which values',
@@ -271,7 +284,12 @@ export const ownServers: readonly Requirement[] = [
     'ping is answered',
     'apps/gateway/src/mcp/eras.test.ts › ping is of the legacy eras alone, server/discover of 2026-07-28 alone',
   ),
-  planned('BYO-58', 'a long call can be collected later', 'B'),
+  built(
+    'BYO-58',
+    'a long call can be collected later',
+    'tests/call/collecting.test.ts › what waits for a person: it is held, sent once when approved, and told as an earlier one',
+    'tests/call/collecting.test.ts › what is on its way, and what has ended',
+  ),
   notApplicable('BYO-59', 'secrets in environment files', noEnvFile),
   notApplicable('BYO-60', 'no fallback to the command line when such a file fails', noEnvFile),
   notApplicable('BYO-61', 'generated variable names match a classifier', noEnvFile),

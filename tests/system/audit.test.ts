@@ -152,10 +152,8 @@ test('two gateways on one Postgres keep one journal, also when one is killed', a
 }: TestContext) => {
   const postgres = await startPostgres()
   onTestFinished(() => postgres.stop())
-  const [first, second] = await Promise.all([
-    start('--database', postgres.url),
-    start('--database', postgres.url),
-  ])
+  const shared = ['--database', postgres.url, '--data-key-file', join(home, 'data.key')]
+  const [first, second] = await Promise.all([start(...shared), start(...shared)])
   const session = await connect(first)
   await Promise.all([callAll(first, session, 'first'), callAll(second, session, 'second')])
   for (const gateway of [first, second])

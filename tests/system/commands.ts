@@ -1,7 +1,8 @@
-/** The command line as a person runs it: through the launcher, with nothing of our environment but what finds programs. */
+/** The command line as a person runs it, with nothing of our environment but what finds programs. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { bundledProgram } from '../harness/bundled-programs.ts'
 
 export interface Place {
   readonly dataDir: string
@@ -12,7 +13,7 @@ export interface Place {
 export interface CommandOptions extends Place {
   /** Given on stdin, which is then closed. */
   readonly stdin?: string
-  /** The pinned one when left out. */
+  /** Starts the launcher, and with it the sources. When left out: the pinned one starts what ships. */
   readonly node?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** Runs as this user. */
@@ -34,10 +35,10 @@ export interface RunningCommand {
 const launcher = fileURLToPath(new URL('../../apps/cli/bin/sallyport.js', import.meta.url))
 
 export function startCommand(words: readonly string[], options: CommandOptions): RunningCommand {
-  const { dataDir, home, stdin = '', node = [process.execPath], env = {}, uid } = options
-  const [program = '', ...flags] = node
+  const { dataDir, home, stdin = '', node, env = {}, uid } = options
+  const [program = '', ...more] = node ? [...node, launcher, ...words] : shipped(words)
   const { PATH = '' } = process.env
-  const child = spawn(program, [...flags, launcher, ...words], {
+  const child = spawn(program, more, {
     cwd: home,
     env: { PATH, HOME: home, SALLYPORT_DATA: dataDir, ...env },
     ...(uid === undefined ? {} : { uid, gid: uid }),
@@ -49,6 +50,13 @@ export function startCommand(words: readonly string[], options: CommandOptions):
     ended: collect(child),
     kill: (signal) => void child.kill(signal),
   }
+}
+
+/** The launcher would start the same two programs. */
+function shipped(words: readonly string[]): readonly string[] {
+  const [file, rest] =
+    words[0] === 'up' ? [bundledProgram('gateway'), words.slice(1)] : [bundledProgram('cli'), words]
+  return [process.execPath, ...(file ? [file, ...rest] : [launcher, ...words])]
 }
 
 export function runCommand(words: readonly string[], options: CommandOptions): Promise<Ended> {

@@ -22,6 +22,11 @@ export interface CountedUpstream {
   close(): Promise<void>
 }
 
+interface CountedUpstreamOptions extends Pick<UpstreamOptions, 'era' | 'port'> {
+  /** Called at the moment a write takes effect. */
+  readonly effect?: (id: string, call: ToolCall) => void
+}
+
 interface Signal {
   readonly raised: Promise<void>
   raise(): void
@@ -40,9 +45,10 @@ const schema = {
 }
 
 /** Tools: `look` reads, `store` writes. Both take `{id, ms?, hold?, fail?}`; the effect comes before the wait. */
-export async function startCountedUpstream(
-  options: Pick<UpstreamOptions, 'era' | 'port'> = {},
-): Promise<CountedUpstream> {
+export async function startCountedUpstream({
+  effect,
+  ...options
+}: CountedUpstreamOptions = {}): Promise<CountedUpstream> {
   const effects = new Map<string, number>()
   const begun = signals()
   const released = signals()
@@ -64,6 +70,7 @@ export async function startCountedUpstream(
       inputSchema: schema,
       run: (call) => {
         const id = String(call.arguments['id'])
+        effect?.(id, call)
         effects.set(id, (effects.get(id) ?? 0) + 1)
         return run(call)
       },

@@ -79,11 +79,16 @@ async function expectAllOk(): Promise<void> {
     'certificate:gateway/gateway.pem',
     'certificate:worker/authority.pem',
     'certificate:worker/worker.pem',
+    'isolation',
     'store',
     'journal',
     'data-folder',
+    'retention',
     'worker',
+    'worker-isolation',
     'certificate',
+    'vault-keys',
+    'core-dumps',
     'connection:good',
   ])
 }
@@ -154,7 +159,7 @@ test('a worker that cannot run is the operator’s problem, until it can', async
       })
     expect((await examine()).code).toBe(1)
     // The log that the next step names says more.
-    expect(sallyport.output()).toContain('worker not started')
+    await expect.poll(() => sallyport.output(), { timeout: 20_000 }).toContain('worker not started')
   } finally {
     writeFileSync(file, key)
   }

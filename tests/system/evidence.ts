@@ -99,12 +99,12 @@ export class Evidence {
     this.addProcesses('worker', sallyport.workerPid() as number)
     this.addFolder(dataDir)
     this.add('gateway log', 'stdout and stderr', sallyport.output())
-    this.add('worker log', 'worker.log', readFileSync(join(dataDir, 'worker', 'worker.log')))
+    this.add('worker log', 'worker.log', readFileSync(join(dataDir, 'gateway', 'worker.log')))
   }
 }
 
 /** As it is, percent-encoded, as JSON writes it, in hex, and in base64 wherever in a longer text it begins. */
-function formsOf(value: string): string[] {
+export function formsOf(value: string): string[] {
   const bytes = Buffer.from(value)
   const percent = encodeURIComponent(value)
   return [

@@ -4,7 +4,7 @@ import type { Answer } from '@sallyport/protocol'
 import type { Sallyport } from '../harness/start-sallyport.ts'
 import { eventually } from './eventually.ts'
 
-export type Row = Answer<'execution.show'>
+export type Row = Answer<'execution.list'>['items'][number]
 
 const most = 1000
 
@@ -43,4 +43,15 @@ export async function untilSettled(
   const isOpen = ({ state }: Row): boolean => state === 'dispatching'
   const look = () => rowsOf(sallyport, session)
   return eventually(look, (rows) => !rows.some(isOpen), ms)
+}
+
+/** Resolves once there are so many rows and all were collected, which is recorded just after an answer was written. */
+export async function untilCollected(
+  sallyport: Pick<Sallyport, 'api'>,
+  session: string,
+  count: number,
+): Promise<Row[]> {
+  const look = () => rowsOf(sallyport, session)
+  const isCollected = ({ collectedAt }: Row): boolean => collectedAt !== null
+  return eventually(look, (rows) => rows.length === count && rows.every(isCollected))
 }

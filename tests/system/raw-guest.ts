@@ -16,7 +16,9 @@ export interface CallAnswer {
   readonly text: string
   readonly structure: unknown
   /** What Sallyport says about a call that it refused or that failed. */
-  readonly failure: { readonly code: string; readonly field?: string } | undefined
+  readonly failure:
+    | { readonly code: string; readonly field?: string; readonly executionId?: string | null }
+    | undefined
 }
 
 export interface GuestOptions {
@@ -25,6 +27,8 @@ export interface GuestOptions {
   readonly era: Era
   /** Of a legacy session that was opened before. */
   readonly mcpSessionId?: string
+  /** Closes the connections of its requests. */
+  readonly left?: AbortSignal
 }
 
 const versions = { legacy: '2025-11-25', modern: '2026-07-28' } as const
@@ -37,23 +41,24 @@ export class RawGuest {
     this.#options = options
   }
 
-  /** `params` is JSON text of an object. */
-  async ask(method: string, params = '{}'): Promise<GuestAnswer> {
-    const { endpoint, era } = this.#options
+  /** `params` is JSON text of an object without `_meta`. */
+  async ask(method: string, params = '{}', meta: object = {}): Promise<GuestAnswer> {
+    const { endpoint, era, left } = this.#options
     const answer = await fetch(endpoint, {
       method: 'POST',
+      ...(left ? { signal: left } : {}),
       headers: this.#headers(method, params),
-      body: `{"jsonrpc":"2.0","id":${++lastId},"method":${JSON.stringify(method)},"params":${era === 'modern' ? withMeta(params) : params}}`,
+      body: `{"jsonrpc":"2.0","id":${++lastId},"method":${JSON.stringify(method)},"params":${withMeta(params, era, meta)}}`,
     })
     const text = await answer.text()
     const { result, error } = text === '' ? {} : JSON.parse(text)
     return { status: answer.status, headers: answer.headers, text, result, error }
   }
 
-  /** `argumentsText` goes out as it is. */
-  async call(name: string, argumentsText = '{}'): Promise<CallAnswer> {
+  /** `argumentsText` goes out as it is; `callId` as Claude Code sends its own. */
+  async call(name: string, argumentsText = '{}', callId?: string): Promise<CallAnswer> {
     const params = `{"name":${JSON.stringify(name)},"arguments":${argumentsText}}`
-    const { result, text } = await this.ask('tools/call', params)
+    const { result, text } = await this.ask('tools/call', params, callIdMeta(callId))
     if (!result) throw new Error(`no result: ${text}`)
     return readCall(result)
   }
@@ -88,12 +93,18 @@ function nameHeader(params: string): Record<string, string> {
   return typeof name === 'string' ? { 'mcp-name': name } : {}
 }
 
-function withMeta(params: string): string {
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': versions.modern,
-    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  }
+const callIdMeta = (callId: string | undefined): object =>
+  callId === undefined ? {} : { 'claudecode/toolUseId': callId }
+
+function withMeta(params: string, era: Era, more: object): string {
+  const meta = era === 'legacy' ? more : { ...modernMeta, ...more }
+  if (Object.keys(meta).length === 0) return params
   const rest = params === '{}' ? '' : `,${params.slice(1, -1)}`
   return `{"_meta":${JSON.stringify(meta)}${rest}}`
+}
+
+const modernMeta = {
+  'io.modelcontextprotocol/protocolVersion': versions.modern,
+  'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
 }

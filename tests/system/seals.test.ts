@@ -32,38 +32,38 @@ const endpointOf = (id: string) => `(SELECT endpoint_seal FROM connections WHERE
 
 const edits: Readonly<Record<string, readonly [code: string, what: string, ...sql: string[]]>> = {
   'moved-credential': [
-    'seal_unreadable',
+    'seal_other_row',
     'the credential of another row',
     credentialWith('seal = (SELECT seal FROM credentials WHERE id = :otherCredential)'),
   ],
   'moved-endpoint': [
-    'seal_unreadable',
+    'seal_other_row',
     'the endpoint of another row',
     connectionWith(`endpoint_seal = ${endpointOf(':other')}`),
   ],
   'other-column': [
-    'seal_unreadable',
+    'seal_other_column',
     'an endpoint in the place of a credential',
     credentialWith(`seal = ${endpointOf(':own')}`),
   ],
   'old-version': [
-    'seal_unreadable',
+    'seal_other_version',
     'the credential of an older version',
     credentialWith('seal = :oldSeal'),
   ],
   'other-version': [
-    'seal_unreadable',
+    'seal_other_version',
     'a version that is not the one inside',
     credentialWith('version = version + 1'),
   ],
   'other-revision': [
-    'seal_unreadable',
+    'seal_other_version',
     'a revision that is not the one inside',
     connectionWith('revision = 2'),
     bindingsWith('connection_revision = 2'),
   ],
   'other-scope': [
-    'seal_unreadable',
+    'seal_other_scope',
     'another scope',
     connectionWith(`scope = 'project:x'`),
     bindingsWith(`scope = 'project:x'`),
@@ -72,6 +72,11 @@ const edits: Readonly<Record<string, readonly [code: string, what: string, ...sq
     'seal_unreadable',
     'a seal with some bytes changed',
     credentialWith(`seal = substr(seal, 1, length(seal) - 30) || 'AAA' || substr(seal, -27)`),
+  ],
+  truncated: [
+    'seal_truncated',
+    'a seal that lost its end',
+    credentialWith('seal = substr(seal, 1, length(seal) - 1)'),
   ],
   'other-host': [
     'seal_mismatch',

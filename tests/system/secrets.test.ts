@@ -345,7 +345,7 @@ test('the control: a twin that leaks in every place is found out in every place'
     await watched.guest({ endpoint: `${endpoint}/lab`, token, era: 'modern', calls }).answers
     await watched.ask('GET', '/sessions')
     await watched.run(['session', 'list', '--json'])
-    appendFileSync(join(twin.dataDir, 'worker', 'worker.log'), `${marker}\n`)
+    appendFileSync(join(twin.dataDir, 'gateway', 'worker.log'), `${marker}\n`)
     await evidence.addSallyport(twin)
     await twin.stop()
     evidence.addDatabase(join(twin.dataDir, 'sallyport.db'))

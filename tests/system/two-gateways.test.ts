@@ -1,4 +1,4 @@
-/** Two gateways, each with a worker and a data folder of its own, on one Postgres with one vault key. */
+/** Two gateways, each with a worker and a data folder of its own, on one Postgres with one vault key and one data key. */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { defaultTools, startUpstream } from '../upstreams/scripted-upstream.ts'
 import { type CountedUpstream, startCountedUpstream } from './counted-upstream.ts'
 import { eventually } from './eventually.ts'
 import { openStream } from './guest-stream.ts'
-import { argumentsDigest, rowOf, rowsOf, untilSettled } from './journal.ts'
+import { argumentsDigest, rowOf, rowsOf, untilCollected, untilSettled } from './journal.ts'
 import { type CallAnswer, type Era, RawGuest } from './raw-guest.ts'
 
 const startWithinMs = 15_000
@@ -29,7 +29,7 @@ let second: Sallyport
 
 function start(): Promise<Sallyport> {
   return startSallyport({
-    args: ['--database', postgres.url],
+    args: ['--database', postgres.url, '--data-key-file', join(folder, 'data.key')],
     env: { SALLYPORT_VAULT_KEY_FILE: join(folder, 'vault.key') },
   })
 }
@@ -127,9 +127,8 @@ test('a connection and a session made through one work through the other', async
   const endpoint = `${second.guestUrl}/mcp/both`
   const moved = new RawGuest({ endpoint, token, era: 'legacy', mcpSessionId })
   expect((await moved.ask('tools/list')).result?.['tools']).toHaveLength(2)
-  const rows = [await rowsOf(first, session.id), await rowsOf(second, session.id)]
-  expect(rows[0]).toHaveLength(4)
-  expect(rows[1]).toEqual(rows[0])
+  const rows = await untilCollected(first, session.id, 4)
+  expect(await rowsOf(second, session.id)).toEqual(rows)
 })
 
 test('what one takes away the other refuses at once', async () => {

@@ -3,12 +3,14 @@ import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 
 export type Fault =
-  /** Never answers; `answerHeld` of the upstream answers later. */
-  | { readonly kind: 'hang' }
+  /** Never answers; `answerHeld` of the upstream answers later, or goes wrong in another way. */
+  | { readonly kind: 'hang'; readonly next?: Fault }
   /** Answers after that time. */
   | { readonly kind: 'late'; readonly ms: number }
   /** Ends the connection without a byte, or in the middle of the answer. */
   | { readonly kind: 'cut'; readonly midway?: boolean }
+  /** An event stream that breaks off in the middle of the answer, or behind it. */
+  | { readonly kind: 'cut_stream'; readonly behind?: boolean }
   | {
       readonly kind: 'status'
       readonly status: number
@@ -133,6 +135,13 @@ export function breakAnswer(
       const whole = answer(id)
       response.writeHead(200, { ...json, 'content-length': String(whole.length) })
       response.write(whole.slice(0, whole.length / 2), () => response.socket?.destroy())
+      return true
+    }
+    case 'cut_stream': {
+      const whole = `data: ${answer(id)}\n\n`
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const sent = fault.behind ? whole : whole.slice(0, whole.length / 2)
+      response.write(sent, () => response.socket?.destroy())
       return true
     }
     case 'raw': {

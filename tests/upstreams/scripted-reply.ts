@@ -34,7 +34,9 @@ export class Reply {
   answer(member: Member, asStream: boolean): void {
     const response = this.#response
     if (response.destroyed) return
-    if (this.#fault && breakAnswer(this.#fault.fault, response, this.#id, member)) return
+    const own = this.#fault?.fault
+    const fault = own?.kind === 'hang' ? own.next : own
+    if (fault && breakAnswer(fault, response, this.#id, member)) return
     const message = { jsonrpc: '2.0', id: this.#id, ...member }
     if (asStream || response.headersSent) {
       this.tell(message)

@@ -8,6 +8,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'no
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type Dedup, Keys, keyOf } from './scripted-dedup.ts'
 import {
   type ActiveFault,
   breakBefore,
@@ -18,7 +19,12 @@ import {
 } from './scripted-faults.ts'
 import { headerProblem, type Params } from './scripted-headers.ts'
 import { event, type Member, openStream, Reply } from './scripted-reply.ts'
-import { defaultTools, type ScriptedTool, type UpstreamState } from './scripted-tools.ts'
+import {
+  defaultTools,
+  type ScriptedTool,
+  type ToolOutcome,
+  type UpstreamState,
+} from './scripted-tools.ts'
 
 export type { Fault, FaultScope } from './scripted-faults.ts'
 export { defaultTools, type ScriptedTool, type ToolCall, text } from './scripted-tools.ts'
@@ -33,6 +39,8 @@ export interface UpstreamOptions {
   /** How results travel; `json` when left out. */
   readonly reply?: 'json' | 'sse'
   readonly tools?: readonly ScriptedTool[]
+  /** Knows a call by its idempotency key and acts once for each. Left out: keys mean nothing to it. */
+  readonly dedup?: Dedup
   /** Tools on one page of `tools/list`. */
   readonly pageSize?: number
   readonly advertise?: readonly ('resources' | 'prompts' | 'completions' | 'logging' | 'tasks')[]
@@ -93,6 +101,7 @@ export class Upstream {
   answerWithin = 2_000
   tools: readonly ScriptedTool[]
   readonly #options: UpstreamOptions
+  readonly #keys: Keys | undefined
   readonly #counts = new Map<string, number>()
   readonly #faults: ActiveFault[] = []
   readonly #sessions = new Set<string>()
@@ -100,6 +109,8 @@ export class Upstream {
   readonly #held: (() => void)[] = []
   readonly #watchers = new Set<() => void>()
   readonly #sockets = new Map<Socket, number>()
+  /** Those whose handshake is not over too. */
+  readonly #connected = new Set<Socket>()
   readonly #server: ReturnType<typeof createServer>
   #accepted = 0
   #nextAsk = 1
@@ -107,15 +118,23 @@ export class Upstream {
   constructor(options: UpstreamOptions) {
     this.#options = options
     this.tools = options.tools ?? defaultTools
+    this.#keys = options.dedup ? new Keys(options.dedup) : undefined
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       this.#receive(request, response).catch((cause: unknown) => {
         response.destroy(cause instanceof Error ? cause : new Error(String(cause)))
       })
     }
     this.#server = options.tls ? createTlsServer(options.tls, handle) : createServer(handle)
+    this.#server.on('connection', (socket: Socket) => {
+      this.#connected.add(socket)
+      socket.once('close', () => this.#connected.delete(socket))
+    })
     this.#server.on(options.tls ? 'secureConnection' : 'connection', (socket: Socket) => {
       this.#sockets.set(socket, ++this.#accepted)
-      socket.once('close', () => this.#sockets.delete(socket))
+      socket.once('close', () => {
+        this.#sockets.delete(socket)
+        this.#changed()
+      })
     })
   }
 
@@ -146,8 +165,18 @@ export class Upstream {
     return this.#accepted
   }
 
+  /** Sockets that are open now. */
+  get open(): number {
+    return this.#sockets.size
+  }
+
   get effects(): number {
     return this.state.effects
+  }
+
+  /** Calls it knew by their key. */
+  get repeats(): number {
+    return this.#keys?.repeats ?? 0
   }
 
   /** Requests with that JSON-RPC method, or that HTTP verb for `GET` and `DELETE`. */
@@ -220,7 +249,7 @@ export class Upstream {
   }
 
   async close(): Promise<void> {
-    for (const socket of this.#sockets.keys()) socket.destroy()
+    for (const socket of [...this.#sockets.keys(), ...this.#connected]) socket.destroy()
     if (!this.#server.listening) return
     await new Promise<void>((resolve) => this.#server.close(() => resolve()))
   }
@@ -403,6 +432,7 @@ export class Upstream {
     if (fault?.kind === 'hang') {
       this.#changed()
       await new Promise<void>((resolve) => this.#held.push(resolve))
+      if (fault.next && breakBefore(fault.next, call.response)) return
     }
     call.reply.answer(member, this.#options.reply === 'sse')
   }
@@ -446,10 +476,17 @@ export class Upstream {
     return { tools, ...(to < this.tools.length ? { nextCursor: String(to) } : {}) }
   }
 
-  async #callTool(call: Exchange, isModern: boolean) {
+  async #callTool(call: Exchange, isModern: boolean): Promise<ToolOutcome> {
     const params = call.message?.params ?? {}
     const tool = this.tools.find((one) => one.name === params.name)
     if (!tool) return { error: { code: -32602, message: 'no such tool' } }
+    const run = () => this.#runTool(call, tool, isModern)
+    if (!this.#keys) return run()
+    return this.#keys.once(keyOf(call.request.headers, params._meta), run)
+  }
+
+  async #runTool(call: Exchange, tool: ScriptedTool, isModern: boolean): Promise<ToolOutcome> {
+    const params = call.message?.params ?? {}
     await this.#askDuring(call.reply, isModern)
     const meta = params._meta
     const outcome = tool.run?.({

@@ -6,11 +6,15 @@ import { Program, type Steps } from './steps.ts'
 export interface DatabaseOptions {
   readonly store: Store
   readonly steps: Steps
+  /** All of a transaction is decided; it is not yet committed, and will be or not. */
+  readonly decided: () => void
   /** After each commit, before anybody hears of it. */
   readonly committed: () => Promise<void>
   readonly kill: (program: Program) => void
 }
 
+type Hear = Parameters<Store['listen']>[0]
+type Heard = Parameters<Hear>[0]
 type Work = (tx: Tx) => Promise<unknown>
 
 const endings = [
@@ -29,6 +33,8 @@ export class Database {
   readonly #options: DatabaseOptions
   readonly #program = new Program('the database', 'database')
   #isBusy = false
+  /** A commit failed, or got no answer. */
+  hasFailed = false
 
   constructor(options: DatabaseOptions) {
     this.#options = options
@@ -37,11 +43,24 @@ export class Database {
   /** The store as that program has it. */
   of(program: Program): Store {
     return new Proxy(this.#options.store, {
-      get: (target, name) =>
-        name === 'transact'
-          ? (work: Work, options: object) => this.#transact(program, work, options)
-          : Reflect.get(target, name),
+      get: (target, name) => {
+        if (name === 'transact')
+          return (work: Work, options: object) => this.#transact(program, work, options)
+        if (name === 'listen')
+          return (heard: Hear) => target.listen((ids) => this.#tell(program, heard, ids))
+        return Reflect.get(target, name)
+      },
     })
+  }
+
+  /** News comes some time later, or is lost, or it is said that some may have been lost. */
+  #tell(program: Program, hear: Hear, ids: Heard): void {
+    const options = [
+      { name: 'hears what was decided', run: () => hear(ids) },
+      { name: 'does not hear what was decided', run: () => {} },
+      { name: 'hears that it may have missed something', run: () => hear('all') },
+    ] as const
+    this.#options.steps.hold({ program, lane: `news of ${program.lane}`, options })
   }
 
   async #transact(program: Program, work: Work, options: object): Promise<unknown> {
@@ -72,6 +91,7 @@ export class Database {
     try {
       const result = await store.transact(async (tx) => {
         const worked = await work(spied(tx, () => (hasWritten = true)))
+        this.#options.decided()
         if (hasWritten) isAnswered = await this.#end(program, beSilent)
         return worked
       }, options)
@@ -87,9 +107,9 @@ export class Database {
   async #end(program: Program, beSilent: () => void): Promise<boolean> {
     const { steps, kill } = this.#options
     const picked = await Promise.race([steps.choose(program, endings), program.ended])
+    if (picked === 'commits') return true
+    this.hasFailed = true
     switch (picked) {
-      case 'commits':
-        return true
       case 'commits and dies':
         kill(program)
         return true
@@ -109,12 +129,25 @@ function unavailable(): SallyportError {
   return new SallyportError('store_unavailable')
 }
 
-/** Tells of everything that is done in a transaction but to look at the clock. */
-function spied(tx: Tx, used: () => void): Tx {
-  return new Proxy(tx, {
+const reads: ReadonlySet<PropertyKey> = new Set([
+  ...['get', 'getMany', 'byCall', 'ofExecutions', 'list', 'count', 'waiting', 'overdue'],
+  ...['abandoned', 'dispatchingOf', 'unfinishedOf', 'twins', 'identical', 'unknownOf'],
+  ...['lock', 'lockAuthority', 'lockForChange', 'holdWriteKeys', 'countPending', 'countPassed'],
+  ...['now', 'byName', 'ofProfile'],
+])
+
+/** Tells when anything is done in a transaction that a rollback would undo. */
+function spied<T extends object>(parts: T, written: () => void): T {
+  return new Proxy(parts, {
     get: (target, name) => {
-      if (name !== 'now') used()
-      return Reflect.get(target, name)
+      const part = Reflect.get(target, name)
+      if (typeof part === 'object' && part !== null) return spied(part, written)
+      if (typeof part !== 'function') return part
+      return (...given: unknown[]) => {
+        const isNothing = Array.isArray(given[0]) && given[0].length === 0
+        if (!reads.has(name) && !isNothing) written()
+        return Reflect.apply(part, target, given)
+      }
     },
   })
 }

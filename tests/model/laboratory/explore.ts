@@ -1,7 +1,7 @@
 /** Searches the schedules of a laboratory: all with few deviations from what usually happens, then some at random. */
 import type { Random } from '../../system/random.ts'
 import type { Laboratory } from './laboratory.ts'
-import { LawBroken } from './laws.ts'
+import { LawBroken } from './law.ts'
 import { type Pick, play, type Run } from './schedule.ts'
 
 /** Makes a laboratory for the schedule of that number. */

@@ -1,9 +1,11 @@
 /** A gateway: the real call path over the laboratory's store and wire, and the chores of a running one. */
 import {
   CallDesk,
+  expireApprovals,
   GroupCommit,
   Journal,
   leaseMs,
+  Orphans,
   Recovery,
   type Store,
   sealDigests,
@@ -11,8 +13,10 @@ import {
 } from '@sallyport/core'
 import type { IdSource, InstanceId, IntentId } from '@sallyport/protocol'
 import type { JournalSigner } from '@sallyport/protocol/node'
+import { bodies } from '../../call/call-world.ts'
 import type { HeldTimers } from './held-timers.ts'
 import { HeldLink } from './link.ts'
+import { toolsets } from './rows.ts'
 import type { Program, Steps } from './steps.ts'
 import type { HeldChannel } from './wire.ts'
 
@@ -23,6 +27,7 @@ export interface GatewayParts {
   readonly deskOfRecovery: (desk: CallDesk) => CallDesk
   readonly timeOfRecovery: (now: () => number) => () => number
   readonly adopts: boolean
+  readonly expires: boolean
   /** Asks what became of a batch whose commit is unclear. */
   readonly suspects: boolean
 }
@@ -33,6 +38,7 @@ export const soundGateway: GatewayParts = {
   deskOfRecovery: (desk) => desk,
   timeOfRecovery: (now) => now,
   adopts: true,
+  expires: true,
   suspects: true,
 }
 
@@ -57,9 +63,12 @@ export class Gateway {
   readonly #options: GatewayOptions
   readonly #group: GroupCommit
   readonly #recovery: Recovery
+  readonly #orphans: Orphans
   readonly #link: HeldLink
   readonly #startedAt: number
   readonly #due = new Set<string>()
+  /** Serves: its lease is held. */
+  isStarted = false
 
   constructor(options: GatewayOptions) {
     const { program, ids, signer, timers, provedGone, parts } = options
@@ -73,6 +82,7 @@ export class Gateway {
     const group = new GroupCommit({
       journal,
       worker,
+      bodies,
       ids,
       now,
       gateway,
@@ -80,7 +90,13 @@ export class Gateway {
       suspect: (rows) => parts.suspects && this.#recovery.suspect(rows),
       report,
     })
-    const desk = new CallDesk({ group, reads: store, worker, ids, now, gateway, report })
+    const common = { group, store, bodies, toolsets, gateway, report }
+    const desk = new CallDesk({ ...common, worker, ids, now })
+    const orphans = new Orphans({
+      ...common,
+      holds: desk.holds,
+      passed: (row, waiter) => desk.passed(row, waiter),
+    })
     this.program = program
     this.instance = gateway
     this.store = store
@@ -88,6 +104,7 @@ export class Gateway {
     this.desk = desk
     this.#options = options
     this.#group = group
+    this.#orphans = orphans
     this.#link = link
     this.#startedAt = now()
     this.#recovery = new Recovery({
@@ -109,7 +126,9 @@ export class Gateway {
     )
   }
 
-  connect(): void {
+  start(): void {
+    this.isStarted = true
+    this.store.listen((decided) => void this.#orphans.heard(decided).catch(() => {}))
     this.#link.start({
       result: (head, raw) => {
         if (this.desk.onResult(head, raw)) this.#recovery.forget(head.intent as IntentId)
@@ -126,10 +145,15 @@ export class Gateway {
 
   /** What it does from time to time is due; what still waits is not due twice. */
   holdChores(): void {
+    const { now } = this.#options.timers
     this.#holdChore('renews its lease', () => this.#group.renew(this.#lease))
-    if (this.#options.parts.adopts)
-      this.#holdChore('looks for what was left', () => void this.#recovery.adopt().catch(() => {}))
+    this.#holdChore('looks for what was left', () => void this.#sweep().catch(() => {}))
     this.#holdChore('asks what became of orders', () => this.#round())
+    if (this.#options.parts.expires)
+      this.#holdChore(
+        'lets approvals expire',
+        () => void expireApprovals(this, now()).catch(() => {}),
+      )
   }
 
   #holdChore(name: string, work: () => void): void {
@@ -145,6 +169,11 @@ export class Gateway {
 
   get #lease(): { id: InstanceId; startedAt: number } {
     return { id: this.instance, startedAt: this.#startedAt }
+  }
+
+  async #sweep(): Promise<void> {
+    if (this.#options.parts.adopts) await this.#recovery.adopt()
+    await this.#orphans.look()
   }
 
   #round(): void {

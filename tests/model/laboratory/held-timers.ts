@@ -3,6 +3,9 @@ import type { Program, Steps } from './steps.ts'
 
 const real = { setImmediate, setTimeout, clearTimeout }
 
+/** Whoever looks again as soon as that does so when time passes: it does not stop for it. */
+const shortMs = 2_000
+
 /** Resolves when everything that waits for nothing but its turn as a microtask has had it. */
 export function allIsStill(): Promise<void> {
   return new Promise((resolve) => {
@@ -30,7 +33,7 @@ export class HeldTimers {
 
   after(ms: number, program: Program, name: string, run: () => void): () => void {
     const due = this.time + ms
-    if (ms > 0) this.#dues.add(due)
+    if (ms >= shortMs) this.#dues.add(due)
     const held = { program, options: [{ name, run }] as const, isReady: () => this.time >= due }
     this.#steps.hold(held)
     return () => this.#steps.drop(held)

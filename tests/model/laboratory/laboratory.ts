@@ -13,12 +13,12 @@ import { Database } from './database.ts'
 import { Gateway, type GatewayParts, soundGateway } from './gateway.ts'
 import { HeldTimers } from './held-timers.ts'
 import { Laws } from './laws.ts'
-import { fillStore } from './rows.ts'
+import { fillStore, fillWaiting } from './rows.ts'
 import { type Option, Program, Steps } from './steps.ts'
 import { HeldChannel, Wire } from './wire.ts'
 import { soundWorker, Worker, type WorkerParts } from './worker.ts'
 
-/** Takes part besides the programs: a guest, a person who resolves, in time one who approves. */
+/** Takes part besides the programs: a guest, a person who approves, one who resolves. */
 export interface Actor {
   /** Once, before anything happens. */
   readonly begin?: (laboratory: Laboratory) => void
@@ -39,6 +39,10 @@ export interface LaboratoryOptions {
   readonly worker?: Partial<WorkerParts>
   /** Whether gateways can tell that a worker has died. */
   readonly seesDeaths?: boolean
+  /** Usually goes on after all others. */
+  readonly slowLane?: 'worker'
+  /** How many writes wait for a person from the beginning. */
+  readonly waiting?: number
   /** Whether the journal is verified when all is over, which takes half of the time of a schedule. */
   readonly verifiesJournal?: boolean
 }
@@ -52,7 +56,8 @@ const signer = sampleSigner()
 const workerSigner = { kid: signer.kid, publicKey: createPublicKey(signer.privateKey) }
 /** Time goes on by that much, unless a timer comes first; together long enough for everything to be given up. */
 const stepMs = 5_000
-const timeSteps = 24
+const timeSteps = 36
+const unfinished: ReadonlySet<string> = new Set(['awaiting_approval', 'approved', 'dispatching'])
 
 function nameOf(lane: string, life: number): string {
   return life === 1 ? lane : `${lane} (life ${life})`
@@ -62,7 +67,7 @@ export class Laboratory {
   readonly steps = new Steps()
   readonly timers = new HeldTimers(this.steps)
   readonly store: Store = openMemoryStore({ now: this.timers.now })
-  readonly laws = new Laws(this.store)
+  readonly laws = new Laws(this.store, this.timers.now)
   readonly gateways: Gateway[] = []
   readonly ids = idSource(this.timers.now, (size) =>
     new Uint8Array(size).fill(++this.#serial & 255),
@@ -86,6 +91,7 @@ export class Laboratory {
     this.#database = new Database({
       store,
       steps,
+      decided: () => this.laws.decided(),
       committed: () => this.#guard(() => this.#committed()),
       kill: (program) => this.#kill(program),
     })
@@ -95,10 +101,11 @@ export class Laboratory {
   static async open(options: LaboratoryOptions): Promise<Laboratory> {
     const laboratory = new Laboratory(options)
     await fillStore(laboratory.store, signer)
+    await fillWaiting(laboratory, signer, options.waiting ?? 0)
     for (const at of [0, 1]) {
       const gateway = laboratory.#newGateway(at, 1)
       await gateway.takeLease(laboratory.store)
-      gateway.connect()
+      gateway.start()
       laboratory.gateways.push(gateway)
     }
     for (const actor of options.actors) actor.begin?.(laboratory)
@@ -111,17 +118,35 @@ export class Laboratory {
     return this.#failure
   }
 
+  /** A commit failed, or got no answer. */
+  get hasFailed(): boolean {
+    return this.#database.hasFailed
+  }
+
   /** The store as a program has it. */
   storeOf(program: Program): Store {
     return this.#database.of(program)
   }
 
+  get slowLane(): string | undefined {
+    return this.#options.slowLane
+  }
+
   /** Whether something must still happen. */
   get isOpen(): boolean {
     return (
-      this.laws.rows.some(({ state }) => state === 'dispatching') ||
+      this.laws.rows.some(({ state }) => unfinished.has(state)) ||
       this.#options.actors.some((actor) => actor.waits?.())
     )
+  }
+
+  /** Keeps what `work` throws. */
+  check(work: () => void): void {
+    try {
+      work()
+    } catch (thrown) {
+      this.#failure ??= thrown
+    }
   }
 
   /** What may come at any moment. */
@@ -183,7 +208,7 @@ export class Laboratory {
     this.gateways[at] = gateway
     const start = async (): Promise<void> => {
       await gateway.takeLease(this.storeOf(program))
-      gateway.connect()
+      gateway.start()
     }
     const run = (): void => void start().catch(() => this.#kill(program))
     this.steps.hold({ program, options: [{ name: `${program.name} starts`, run }] })

@@ -1,130 +1,117 @@
 /** What must hold whatever happens, checked at each first byte, after each commit, and when all is over. */
-import type { CallOutcome, Execution, ExecutionState, Store } from '@sallyport/core'
-import type { Intent, JournalReport } from '@sallyport/protocol/node'
+import type { Approval, CallOutcome, Execution, Store } from '@sallyport/core'
+import type { ExecutionId } from '@sallyport/protocol'
+import { digestBytes, type Intent, type JournalReport } from '@sallyport/protocol/node'
+import { ApprovalLaws } from './approval-laws.ts'
+import { type Asked, CallerLaws, isOwn } from './caller-laws.ts'
+import { must, nothing, type Standing } from './law.ts'
+import { ToldLaws } from './told-laws.ts'
+import { WriteLaws } from './write-laws.ts'
 
-export class LawBroken extends Error {
-  readonly law: string
-
-  constructor(law: string, detail: string) {
-    super(`${law}: ${detail}`)
-    this.law = law
-  }
-}
-
-function must(law: string, holds: boolean, detail: string): void {
-  if (!holds) throw new LawBroken(law, detail)
-}
-
-/** Not those of the core: what it allows itself is what is in question. */
-const mayBecome: Readonly<Record<string, readonly ExecutionState[]>> = {
-  awaiting_approval: ['approved', 'refused'],
-  approved: ['dispatching', 'refused'],
-  dispatching: ['succeeded', 'tool_error', 'not_sent', 'unknown', 'lost'],
-  unknown: ['resolved'],
-}
-
-const appliedStates: ReadonlySet<ExecutionState> = new Set([
-  'succeeded',
-  'tool_error',
-  'unknown',
-  'resolved',
-  'lost',
-])
-
-/** Codes that tell a caller that nothing was done. */
-const notApplied: ReadonlySet<string> = new Set([
-  'not_sent',
-  'expired',
-  'upstream_unreachable',
-  'call_cancelled',
-  'grant_changed',
-  'worker_down',
-  'identical_in_flight',
-  'intent_refused',
-])
-
-function isIdentical(one: Execution, other: Execution): boolean {
-  const { access, ownerId, connectionId, tool, argumentsDigest } = one
-  return (
-    access === 'write' &&
-    ownerId === other.ownerId &&
-    connectionId === other.connectionId &&
-    tool === other.tool &&
-    argumentsDigest === other.argumentsDigest
-  )
-}
+const all = { limit: 1_000 }
 
 export class Laws {
   readonly #store: Store
-  readonly #applied = new Map<string, number>()
-  #rows = new Map<string, Execution>()
-  #isRevoked = false
+  readonly #now: () => number
+  readonly #writes = new WriteLaws()
+  readonly #approvals = new ApprovalLaws()
+  readonly #callers = new CallerLaws()
+  readonly #told = new ToldLaws((id) => this.#writes.isApplied(id))
+  readonly #asks: Asked[] = []
+  #standing: Standing = nothing
+  #decidedAt = 0
 
-  constructor(store: Store) {
+  constructor(store: Store, now: () => number) {
     this.#store = store
+    this.#now = now
   }
 
   get rows(): readonly Execution[] {
-    return [...this.#rows.values()]
+    return [...this.#standing.rows.values()]
   }
 
   /** Whoever revoked has been told that it is done. */
   revoked(): void {
-    this.#isRevoked = true
+    this.#writes.revoked()
+  }
+
+  /** Somebody wants this done once more. */
+  wished({ argumentsText }: { readonly argumentsText: string }): void {
+    this.#writes.wished(digestBytes(argumentsText))
+  }
+
+  asked(ask: Asked): void {
+    this.#asks.push(ask)
+    this.#callers.asked(ask)
+    this.#told.asked(ask)
+  }
+
+  /** The result of that execution has arrived. */
+  got(ask: Asked, id: ExecutionId): void {
+    this.#told.got(ask, id, this.#standing, this.#now())
+  }
+
+  /** The answer of that execution has not arrived. */
+  lost(id: ExecutionId): void {
+    this.#callers.lost(id)
+  }
+
+  /** What rows became, what became of callers, what was said: so that laws are not about nothing. */
+  get seen(): ReadonlySet<string> {
+    const states = this.rows.map(({ state, code }) => (code === null ? state : `${state} ${code}`))
+    return new Set([...states, ...this.#callers.seen, ...this.#told.seen])
+  }
+
+  /** There is an execution of that call id. */
+  isRecorded(ask: Asked): boolean {
+    return this.rows.some((row) => isOwn(ask, row))
+  }
+
+  isCollected(id: ExecutionId): boolean {
+    return this.#standing.rows.get(id)?.caller === 'collected'
+  }
+
+  /** Whoever decided about an approval has been told that it is done. */
+  confirmed(approval: Approval): void {
+    this.#approvals.confirmed(approval)
   }
 
   /** Its first byte leaves. */
-  async applied({ executionId, id }: Intent): Promise<void> {
-    const execution = executionId as Execution['id']
-    const times = (this.#applied.get(execution) ?? 0) + 1
-    this.#applied.set(execution, times)
-    must('applied_at_most_once', times === 1, execution)
-    const row = await this.#store.executions.get(execution)
-    if (row?.state !== 'dispatching' || row.intentId !== id)
-      throw new LawBroken('applied_only_while_dispatching', `${execution} is ${row?.state}`)
-    must(
-      'nothing_sent_beside_an_unknown',
-      !this.rows.some((other) => other.state === 'unknown' && isIdentical(other, row)),
-      execution,
-    )
+  async applied(intent: Intent): Promise<void> {
+    const row = await this.#store.executions.get(intent.executionId as ExecutionId)
+    this.#writes.applied(intent, row, this.#standing)
+  }
+
+  /** All of a transaction is decided, and not yet committed. */
+  decided(): void {
+    this.#decidedAt = this.#now()
+    this.#callers.decided()
   }
 
   async committed(): Promise<void> {
-    const rows = await this.#store.executions.list({ limit: 1000 })
-    for (const row of rows) this.#changed(this.#rows.get(row.id), row)
-    must('rows_stay', rows.length >= this.#rows.size, `${rows.length} of ${this.#rows.size}`)
-    this.#rows = new Map(rows.map((row) => [row.id, row]))
+    const before = this.#standing
+    const after = await this.#look()
+    this.#standing = after
+    this.#writes.committed({ before, after })
+    this.#approvals.committed({ before, after })
+    this.#callers.committed({ before, after })
   }
 
-  #changed(before: Execution | undefined, row: Execution): void {
-    if (before?.state === row.state) return
-    const { id, state } = row
-    if (before)
-      must(
-        'final_for_ever',
-        mayBecome[before.state]?.includes(state) === true,
-        `${id}: ${before.state} becomes ${state}`,
-      )
-    if (state === 'dispatching') must('no_barrier_after_revocation', !this.#isRevoked, id)
-    this.#agrees(row)
+  async #look(): Promise<Standing> {
+    const { executions, approvals, instances } = this.#store
+    const rows = (await executions.list(all)).toReversed()
+    const decisions = await approvals.list(all)
+    return {
+      rows: new Map(rows.map((row) => [row.id, row])),
+      approvals: new Map(decisions.map((approval) => [approval.id, approval])),
+      leases: new Map((await instances.list()).map(({ id, leaseUntil }) => [id, leaseUntil])),
+      decidedAt: this.#decidedAt,
+    }
   }
 
-  /** What a row says is what happened. */
-  #agrees({ id, state }: Execution): void {
-    const isApplied = this.#applied.has(id)
-    if (state === 'succeeded') must('succeeded_was_applied', isApplied, id)
-    if (state === 'not_sent' || state === 'refused')
-      must('not_sent_was_not_applied', !isApplied, id)
-  }
-
-  /** A caller was answered so. */
-  told(outcome: CallOutcome): void {
-    const { executionId } = outcome
-    if (executionId === null) return
-    const isApplied = this.#applied.has(executionId)
-    const isAnswer = outcome.kind === 'result'
-    if (isAnswer) must('answer_was_applied', isApplied, executionId)
-    else if (notApplied.has(outcome.code)) must('refusal_was_not_applied', !isApplied, executionId)
+  /** A caller is answered so. */
+  told(ask: Asked, outcome: CallOutcome): void {
+    this.#told.told(ask, outcome, this.#standing, this.#asks)
   }
 
   leftWaiting(callId: string): void {
@@ -136,17 +123,8 @@ export class Laws {
   }
 
   over(): void {
-    for (const row of this.rows) {
-      must('nothing_stays_dispatching', row.state !== 'dispatching', row.id)
-      this.#agrees(row)
-    }
-    for (const id of this.#applied.keys()) {
-      const state = this.#rows.get(id)?.state
-      must(
-        'applied_is_on_record',
-        state !== undefined && appliedStates.has(state),
-        `${id}: ${state}`,
-      )
-    }
+    this.#writes.over(this.#standing)
+    this.#approvals.over(this.#standing)
+    this.#told.over(this.#standing)
   }
 }

@@ -1,31 +1,20 @@
 /** Ways to break the path of a write, each with the law that must then be found broken. */
-import type { Authority, CallDesk, Store, Tx, WorkerPort } from '@sallyport/core'
+import type { Authority, CallDesk, Store, WorkerPort } from '@sallyport/core'
 import type { RecoveredHead, RecoverHead } from '@sallyport/protocol/node'
 import type { OrderBook, OrderSource } from '../../../apps/worker/src/orders/order-book.ts'
+import { approvalSabotages } from './approval-sabotages.ts'
+import { changed, changedTransactions } from './changed.ts'
 import type { GatewayParts } from './gateway.ts'
+import type { ScenarioName } from './scenarios.ts'
 import type { Orders, Worker, WorkerParts } from './worker.ts'
 
 export interface Sabotage {
   readonly name: string
   readonly laws: readonly string[]
+  /** Identical writes at two gateways, and an administrator who may revoke, when absent. */
+  readonly scenario?: ScenarioName
   readonly gateway?: Partial<GatewayParts>
   readonly worker?: Partial<WorkerParts>
-}
-
-/** `whole`, but for what `parts` has. */
-function changed<T extends object>(whole: T, parts: Partial<T>): T {
-  return new Proxy(whole, {
-    get: (target, name) => {
-      const value = Reflect.get(name in parts ? parts : target, name)
-      return typeof value === 'function' ? value.bind(name in parts ? parts : target) : value
-    },
-  })
-}
-
-function changedTransactions(store: Store, change: (tx: Tx) => Tx): Store {
-  return changed(store, {
-    transact: (work, options) => store.transact((tx) => work(change(tx)), options),
-  })
 }
 
 type Answers = (worker: Worker, id: string) => RecoveredHead['state'] | undefined
@@ -70,8 +59,9 @@ function remembering(store: Store): Store {
   return changedTransactions(store, (tx) =>
     changed(tx, {
       lockAuthority: async (refs) => {
-        known ??= await tx.lockAuthority(refs)
-        return known
+        const now = await tx.lockAuthority(refs)
+        known ??= now
+        return { ...known, now: now.now }
       },
     }),
   )
@@ -148,12 +138,12 @@ export const sabotages: readonly Sabotage[] = [
   },
   {
     name: 'writes without a key',
-    laws: ['nothing_sent_beside_an_unknown'],
+    laws: ['done_once_for_each_wish', 'nothing_sent_beside_an_unknown'],
     gateway: { store: keyless },
   },
   {
     name: 'a recovery without patience',
-    laws: ['applied_only_while_dispatching'],
+    laws: ['applied_only_while_dispatching', 'told_answer_is_there'],
     gateway: { timeOfRecovery: (now) => () => now() + 60_000 },
   },
   {
@@ -171,4 +161,5 @@ export const sabotages: readonly Sabotage[] = [
     laws: ['journal_verifies'],
     gateway: { store: forgetful },
   },
+  ...approvalSabotages,
 ]

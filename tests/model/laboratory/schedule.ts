@@ -16,11 +16,11 @@ export interface Run {
 }
 
 const first = ['guest', 'gateway 0', 'gateway 1', 'worker']
-const last = ['people', 'database', 'chores of gateway 0', 'chores of gateway 1']
-const mostMoments = 600
+const last = ['resets', 'people', 'database', 'chores of gateway 0', 'chores of gateway 1']
+const mostMoments = 1_000
 
 export async function play(laboratory: Laboratory, pick: Pick): Promise<Run> {
-  const lanes = new Lanes()
+  const lanes = new Lanes(laboratory.slowLane)
   const lines: string[] = []
   const picked: number[] = []
   const counts: number[] = []
@@ -98,9 +98,14 @@ function waits(lanes: Lanes, next: Held): Option[] {
 
 /** Who goes on before whom. What waits comes after everything else until time has passed so often. */
 class Lanes {
-  #order: string[] = [...first, ...last]
+  #order: string[]
   /** Lanes and programs. */
   readonly #waiting = new Map<string, number>()
+
+  constructor(slow: string | undefined) {
+    const others = [...first, ...last].filter((lane) => lane !== slow)
+    this.#order = slow ? [...others, slow] : others
+  }
 
   isIdle(lane: string): boolean {
     return lane === 'time' || lane.startsWith('chores')

@@ -129,6 +129,7 @@ export class Worker {
 
   async #perform({ intent, pass }: Performance): Promise<Outcome> {
     const { steps, firstByte, parts } = this.#options
+    if (!('limits' in intent)) return notSent('intent_refused')
     const way = ['comes to its first byte', 'finds that it cannot send'] as const
     if ((await steps.choose(this.program, way)) !== way[0]) return notSent('upstream_unreachable')
     if (!(await firstByte(intent, pass))) return notSent('expired')

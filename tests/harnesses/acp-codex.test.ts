@@ -1,0 +1,3 @@
+import { acpBehaviour } from './acp-behaviour.ts'
+
+await acpBehaviour('codex', { asks: 'writes' })

@@ -1,0 +1,3 @@
+import { harnessBehaviour } from './harness-behaviour.ts'
+
+await harnessBehaviour('codex')
