@@ -1,7 +1,7 @@
 /**
  * What the barrier's transaction costs in the embedded store: `npx node scripts/measure-store.ts`. Prints microseconds for
- * each call, alone and in groups, with and without waiting for the flush, and what the journal adds to it. Absolute
- * times: compare runs of one machine.
+ * each call, alone and in groups, with and without waiting for the flush, and what the journal adds to it. A write keeps its
+ * arguments and its result besides, and moves its caller. Absolute times: compare runs of one machine.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -13,6 +13,7 @@ import {
   Journal,
   type PageDraft,
   type Settlement,
+  type Tx,
 } from '@sallyport/core'
 import { idSource } from '@sallyport/protocol'
 import { batchOf } from '@sallyport/protocol/node'
@@ -65,9 +66,34 @@ async function authority(): Promise<AuthorityRefs> {
   }
 }
 
-function newCall(callId: string): Execution {
+function newCall(callId: string, kind: Run['kind']): Execution {
   const { id: sessionId, ownerId } = session
-  return exampleExecution({ id: ids('execution'), sessionId, ownerId, callId })
+  const row = exampleExecution({ id: ids('execution'), sessionId, ownerId, callId })
+  if (kind === 'read') return row
+  const writeKey = `sha256:${randomBytes(32).toString('hex')}`
+  const { gatewayInstance: callerInstance } = row
+  return { ...row, access: 'write', writeKey, caller: 'attached', callerInstance }
+}
+
+const sealed = randomBytes(700)
+
+/** What a write adds: the caller has its answer, the result is kept, and so are the arguments of the next one. */
+async function keep(tx: Tx, before: readonly Execution[], calls: readonly Execution[]) {
+  const dueAt = Date.now() + 86_400_000
+  await tx.executions.moveCallers(
+    before.map(({ id, gatewayInstance: by }) => ({
+      id,
+      from: ['attached'],
+      of: by,
+      to: 'collected',
+      by,
+      at: dueAt,
+    })),
+  )
+  await tx.bodies.insert([
+    ...before.map(({ id }) => ({ executionId: id, kind: 'result' as const, sealed, dueAt })),
+    ...calls.map(({ id }) => ({ executionId: id, kind: 'arguments' as const, sealed, dueAt })),
+  ])
 }
 
 const outcome = ({ id }: Execution): Settlement => ({
@@ -81,6 +107,7 @@ const outcome = ({ id }: Execution): Settlement => ({
 })
 
 interface Run {
+  readonly kind: 'read' | 'write'
   readonly group: number
   readonly flush: 'wait' | 'later'
   /** Ids of calls that sort by time stay on few pages of the index. */
@@ -102,12 +129,12 @@ function note(page: PageDraft, before: readonly Execution[], calls: readonly Exe
  * Each transaction settles the calls of the one before it and lets the next group through, as the gateway does; every
  * second one is told to the journal, so that both see the same machine.
  */
-async function measure({ group, flush, callIds }: Run): Promise<void> {
+async function measure({ kind, group, flush, callIds }: Run): Promise<void> {
   const callId = () => (callIds === 'random' ? randomBytes(16).toString('hex') : ids('intent'))
   const costs: Record<'rows' | 'journal', Cost[]> = { rows: [], journal: [] }
   let before: Execution[] = []
   for (let i = 0; i < Math.max(400, 8000 / group); i++) {
-    const calls = Array.from({ length: group }, () => newCall(callId()))
+    const calls = Array.from({ length: group }, () => newCall(callId(), kind))
     const isTold = i % 2 === 1
     const [begun, used] = [performance.now(), process.cpuUsage()]
     await journal.transact(
@@ -115,6 +142,7 @@ async function measure({ group, flush, callIds }: Run): Promise<void> {
         await tx.executions.settle(before.map(outcome))
         await tx.lockAuthority(refs)
         await tx.executions.insert(calls)
+        if (kind === 'write') await keep(tx, before, calls)
         if (isTold) note(page, before, calls)
       },
       { flush },
@@ -125,7 +153,7 @@ async function measure({ group, flush, callIds }: Run): Promise<void> {
     costs[isTold ? 'journal' : 'rows'].push({ wall, cpu: (user + system) / group })
     before = calls
   }
-  const name = `${group} calls, ${flush}, ids ${callIds}`
+  const name = `${group} ${kind}s, ${flush}, ids ${callIds}`
   const [rows, told] = [medians(costs.rows), medians(costs.journal)]
   const added = `journal +${(told.wall - rows.wall).toFixed(1)} (CPU +${(told.cpu - rows.cpu).toFixed(1)})`
   console.log(
@@ -140,9 +168,11 @@ function medians(costs: readonly Cost[]): Cost {
 }
 
 for (const callIds of ['by time', 'random'] as const) {
-  for (const group of [1, 16, 64]) {
-    await measure({ group, flush: 'later', callIds })
-    await measure({ group, flush: 'wait', callIds })
+  for (const kind of ['read', 'write'] as const) {
+    for (const group of [1, 16, 64]) {
+      await measure({ kind, group, flush: 'later', callIds })
+      await measure({ kind, group, flush: 'wait', callIds })
+    }
   }
 }
 await store.close()

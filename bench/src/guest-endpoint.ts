@@ -38,17 +38,18 @@ const bare: RequestListener = (req, res) => {
 
 function guest(port: () => number): RequestListener {
   const toolset = toolsetOf([boundTool({ connection: 'bench', name: 'echo' })])
-  const session = { id: 'ses_1', state: 'open', unavailable: [] } as never
+  const session = { id: 'ses_1', state: 'open', isolation: 'external', unavailable: [] } as never
   const calls: Calls = {
     call: async ({ argumentsText }) => {
       const text = argumentsText.slice(10, 20)
       const result = Buffer.from(`{"content":[{"type":"text","text":"${text}"}]}`)
       return { kind: 'result', executionId: 'exe_1' as never, result, isError: false }
     },
+    collect: () => Promise.reject(new Error('nothing is held here')),
   }
   let hosts: ReadonlySet<string> | undefined
   const endpoint = createGuestEndpoint({
-    sessions: { byTokenHash: async () => session },
+    sessions: { byTokenHash: async () => session, get: async () => session },
     toolsets: { of: async () => toolset, callable: async () => toolset.tools },
     calls,
     listening: async (_session, open) => open(),

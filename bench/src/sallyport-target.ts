@@ -18,12 +18,13 @@ export interface SallyportTarget {
 
 const name = 'bench'
 
-/** `program`: the bundle that ships, or undefined for the sources. */
+/** `program`: the bundle that ships, or undefined for the sources. `args`: beside what every start has. */
 export async function startSallyportTarget(
   upstream: { readonly url: string; readonly pid: number },
   program: string | undefined,
+  args: readonly string[] = [],
 ): Promise<SallyportTarget> {
-  const sallyport = await startSallyport(program === undefined ? {} : { program })
+  const sallyport = await startSallyport({ args, ...(program === undefined ? {} : { program }) })
   // The only limit that is raised: one session sends here what many would.
   const rate = { name: 'requestsPerMinutePerSession' }
   await sallyport.api('setting.set', rate, { value: 1_000_000 })
