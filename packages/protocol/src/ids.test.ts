@@ -59,6 +59,30 @@ test('ids of one source are unique and sort in the order they were made, whateve
   )
 })
 
+test.each([
+  // Where the counted characters are at their end, and the bytes in front of them count on.
+  ['0000000000000000', 'ffff'],
+  ['00000000000000ff', 'ffff'],
+])('the 80 bits are one number that counts up: after %s%s', (front, back) => {
+  const bytes = Buffer.from(`${front}${back}`, 'hex')
+  expect(bytes).toHaveLength(10)
+  const make = idSource(
+    () => 5,
+    () => bytes,
+  )
+  const before = Array.from({ length: 2 ** 4 }, () => make('grant'))
+  for (let left = 2 ** 20; left > 0; left--) make('grant')
+  const after = make('grant')
+  const number = (id: string) =>
+    [...id.slice(14)].reduce(
+      (sum, digit) => sum * 32n + BigInt('0123456789abcdefghjkmnpqrstvwxyz'.indexOf(digit)),
+      0n,
+    )
+  expect(number(before[0] as string)).toBe(BigInt(`0x${front}${back}`))
+  expect(number(after)).toBe(BigInt(`0x${front}${back}`) + 2n ** 20n + 16n)
+  expect(after.slice(0, 14)).toBe(before[0]?.slice(0, 14))
+})
+
 test('an id does not change when the random bytes of its source are reused', () => {
   const bytes = new Uint8Array(10)
   const make = idSource(

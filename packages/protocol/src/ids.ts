@@ -51,29 +51,50 @@ const body = /^[0-9a-hjkmnp-tv-z]{26}$/
 /** Makes ids. `now` is milliseconds since 1970, `random` fills ten bytes. */
 export type IdSource = <K extends IdKind>(kind: K) => Id<K>
 
+/** By a number of ten bits: two characters. */
+const pairs = Array.from({ length: 1024 }, (_, bits) => digitsOf(bits >>> 5, bits & 31))
+const countLimit = 2 ** 20
+
 /**
  * Ids of one source sort in the order they were made, also within one millisecond: 48 bits of time, then 80 bits
  * that start at random and count up while the millisecond stands still.
  */
 export function idSource(now: () => number, random: (size: number) => Uint8Array): IdSource {
   let lastTime = -1
-  let tail = new Uint8Array(10)
+  let timeText = ''
+  // The 80 bits: twelve characters that seldom change, and a number for the last four.
+  let high = ''
+  let count = 0
   return (kind) => {
     let time = Math.max(now(), lastTime)
-    if (time === lastTime && !increment(tail)) time++
-    if (time > lastTime) tail = Uint8Array.from(random(10))
+    if (time === lastTime && ++count === countLimit) {
+      count = 0
+      high = following(high) ?? ''
+      if (high === '') time++
+    }
+    if (time > lastTime) {
+      timeText = encodeTime(time)
+      const tail = encodeTail(random(10))
+      high = tail.slice(0, 12)
+      count = [...tail.slice(12)].reduce((sum, digit) => sum * 32 + alphabet.indexOf(digit), 0)
+    }
     lastTime = time
-    return `${prefixes[kind]}_${encodeTime(time)}${encodeTail(tail)}` as Id<typeof kind>
+    const last = `${pairs[count >>> 10]}${pairs[count & 1023]}`
+    return `${prefixes[kind]}_${timeText}${high}${last}` as Id<typeof kind>
   }
 }
 
-/** False when all bits were set: there is no next one. */
-function increment(bytes: Uint8Array): boolean {
-  for (let i = bytes.length - 1; i >= 0; i--) {
-    bytes[i] = ((bytes[i] as number) + 1) & 255
-    if (bytes[i] !== 0) return true
+function digitsOf(...digits: readonly number[]): string {
+  return digits.map((digit) => alphabet[digit]).join('')
+}
+
+/** The next text in order of the same length; undefined after the last one. */
+function following(text: string): string | undefined {
+  for (let at = text.length - 1; at >= 0; at--) {
+    const digit = alphabet.indexOf(text.charAt(at))
+    if (digit < 31) return `${text.slice(0, at)}${alphabet[digit + 1]}`.padEnd(text.length, '0')
   }
-  return false
+  return undefined
 }
 
 function encodeTime(time: number): string {

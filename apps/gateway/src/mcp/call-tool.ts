@@ -29,12 +29,12 @@ export async function callTool(exchange: Exchange, deps: CallDeps): Promise<void
   }
   const mismatch = era === 'modern' ? checkParams(req.headers, tool, argumentsText) : undefined
   if (mismatch) return refuse(exchange, mismatch)
-  const own = harnessCallId(message.meta.get('claudecode/toolUseId'))
-  const callId = own ?? shimCallOf(req) ?? deps.callIds()
+  const own = harnessCallId(message.meta.get('claudecode/toolUseId')) ?? shimCallOf(req)
+  const call = own === undefined ? { callId: deps.callIds(), isCallIdOurs: true } : { callId: own }
   const question = {
     outputSchema: tool.outputSchema,
     collector: waitTool ?? elsewhere,
-    ask: (caller: Caller) => deps.calls.call({ ...caller, tool, argumentsText, callId }),
+    ask: (caller: Caller) => deps.calls.call({ ...caller, tool, argumentsText, ...call }),
   }
   return serveCall(exchange, question, deps)
 }

@@ -66,6 +66,7 @@ test('hands on nothing else of the guest but the session, the tool and a call id
     'cancelled',
     'era',
     'held',
+    'isCallIdOurs',
     'left',
     'session',
     'tool',
@@ -84,6 +85,8 @@ test("takes the harness's own id of the call, else a random one", async () => {
   expect([own, longest]).toEqual(['toolu_01', 'x'.repeat(128)])
   expect(new Set(random).size).toBe(4)
   for (const id of random) expect(id).toMatch(/^[0-9a-z]{8}-[A-Za-z0-9_-]{22}$/)
+  const ours = at.calls.map(({ isCallIdOurs = false }) => isCallIdOurs)
+  expect(ours).toEqual([false, false, true, true, true, true])
 })
 
 test('calls a tool by its own name at the path of its connection', async () => {

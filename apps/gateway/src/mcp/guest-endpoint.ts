@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Calls, Session, SessionReads, Toolsets } from '@sallyport/core'
 import { type SessionId, toSallyportError } from '@sallyport/protocol'
-import { admit } from './admit.ts'
+import { type AdmitDeps, admit } from './admit.ts'
 import { answerEmpty, refusalOf, refuseUnread } from './answer.ts'
 import { Deliveries } from './deliveries.ts'
 import { type Malformed, type Message, readMessage } from './envelope.ts'
@@ -67,6 +67,7 @@ const sweepMs = 60_000
 class Endpoint implements GuestEndpoint {
   readonly #options: GuestEndpointOptions
   readonly #deps: ReceiveDeps
+  readonly #door: AdmitDeps
   readonly #traffics: Traffics
   readonly #shown = new ShownTools()
   readonly #open = new Set<ServerResponse>()
@@ -78,6 +79,7 @@ class Endpoint implements GuestEndpoint {
     const { settings, now, macKey, random, sessions } = options
     this.#options = options
     this.#traffics = new Traffics(settings, now)
+    this.#door = { ...options, traffics: this.#traffics, isClosing: () => this.#isClosing }
     const timing = { ...defaultTiming, ...options.timing }
     this.#deps = {
       ...options,
@@ -153,9 +155,7 @@ class Endpoint implements GuestEndpoint {
     bound: SessionId | undefined,
   ): Promise<void> {
     const { settings } = this.#options
-    const traffics = this.#traffics
-    const isClosing = () => this.#isClosing
-    const admitted = await admit(req, bound, { ...this.#options, traffics, isClosing })
+    const admitted = await admit(req, bound, this.#door)
     const { timing, deliveries } = this.#deps
     if ('status' in admitted) return refuseUnread(req, res, admitted, timing)
     const settled = settledCalls(req)

@@ -157,6 +157,7 @@ test('the id of a call is the one of the shim, unless the harness has its own', 
   await send(at, { headers: { ...headers, [shimHeaders.call]: 'no id' }, body: call })
   expect(at.calls.map(({ callId }) => callId).slice(0, 2)).toEqual([id(0xa), 'toolu_1'])
   expect(at.calls[2]?.callId).toMatch(/^[a-z0-9]+-[A-Za-z0-9_-]{22}$/)
+  expect(at.calls.map(({ isCallIdOurs = false }) => isCallIdOurs)).toEqual([false, false, true])
 })
 
 const cancel = rpc('notifications/cancelled', { requestId: 7 }).replace('"id":1,', '')

@@ -173,7 +173,8 @@ export class CallDesk implements Calls {
     const { gateway, now } = this.#deps
     const row = executionRow(request, id, digest, { gateway, now: now() })
     const outcome = this.#dispatch(request, row, arguments_.text)
-    this.#live.keep(session.id, callId, { digest: asked, id, outcome, left: request.left })
+    const { left, isCallIdOurs: isOnce = false } = request
+    this.#live.keep(session.id, callId, { digest: asked, id, outcome, left, isOnce })
     return outcome
   }
 

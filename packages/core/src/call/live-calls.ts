@@ -11,6 +11,8 @@ export interface LiveCall {
   /** Aborted when whoever made it has gone. */
   readonly left?: AbortSignal | undefined
   readonly outcome: Promise<CallOutcome>
+  /** Nobody can ask again with its id: what came of it need not be kept. */
+  readonly isOnce?: boolean
 }
 
 export class LiveCalls {
@@ -41,7 +43,7 @@ export class LiveCalls {
       ofSession.delete(live.outcome)
       if (ofSession.size === 0) this.#ofSession.delete(session)
       // What was told about another execution of this call id is not its outcome.
-      if (outcome.executionId === live.id && isLasting(outcome))
+      if (!live.isOnce && outcome.executionId === live.id && isLasting(outcome))
         this.#recent.keep(key, live.digest, outcome)
     })
   }

@@ -87,6 +87,8 @@ export interface CallRequest extends Caller {
   readonly argumentsText: string
   /** The harness's own stable id where it sends one, else a random one made on arrival. */
   readonly callId: string
+  /** It was made on arrival: nobody knows it, so nobody can come with it again. */
+  readonly isCallIdOurs?: boolean
 }
 
 /** Somebody comes for the outcome of an execution of the same session, or of one that it continues. */
