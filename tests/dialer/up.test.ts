@@ -54,6 +54,6 @@ describe.skipIf(isolationProblem)(isolationTitle, () => {
   })
 
   test('what the worker cannot understand keeps everything from starting', () => {
-    expect(report.misunderstood).toMatch(/worker_down|usage/)
+    expect(report.misunderstood).toMatch(/worker_not_started|usage/)
   })
 })

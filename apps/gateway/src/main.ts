@@ -1,24 +1,30 @@
 /** `sallyport up`. Prints where it serves, serves until a signal, ends with 0. */
-import { type ErrorCode, errors, release, toSallyportError } from '@sallyport/protocol'
+import { type ErrorCode, release, toSallyportError } from '@sallyport/protocol'
 import { keepMemoryOutOfDumps } from './core-dumps.ts'
 import { openLog } from './log.ts'
+import { describeFailedStart } from './start/failed-start.ts'
 import { startGateway } from './start/gateway.ts'
 import { parseUpOptions, type UpOptions, UsageError, usage } from './start/options.ts'
 
 const log = openLog(2, process.env['SALLYPORT_LOG'])
 
 /** Their sentences say that the log has the rest. */
-const sendsToLog: ReadonlySet<ErrorCode> = new Set(['bad_certificate', 'internal'])
+const sendsToLog: ReadonlySet<ErrorCode> = new Set([
+  'bad_certificate',
+  'internal',
+  'worker_not_isolated',
+])
+let understood: UpOptions | undefined
 
 function fail(thrown: unknown): never {
   if (thrown instanceof UsageError) {
     process.stderr.write(`usage: ${thrown.message}. Try: sallyport up --help\n`)
     process.exit(2)
   }
-  const { code, cause } = toSallyportError(thrown)
+  const error = toSallyportError(thrown)
+  const { code, cause } = error
   log[sendsToLog.has(code) ? 'error' : 'debug']({ code, cause: String(cause) }, 'not started')
-  const { text, who } = errors[code]
-  process.stderr.write(`${code}: ${text} — who can act: ${who}.\n`)
+  process.stderr.write(`${describeFailedStart(error, understood)}\n`)
   process.exit(1)
 }
 
@@ -69,6 +75,7 @@ async function main(): Promise<void> {
     process.stdout.write(usage)
     return
   }
+  understood = options
   // Listened for from the beginning: who stops it while it starts has it stopped once it can be.
   const stop = told()
   const gateway = await startGateway(options, log, (error) => {

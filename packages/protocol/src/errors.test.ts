@@ -55,6 +55,7 @@ const pinned: Record<string, readonly [http: number, rpc: number, retry: boolean
   literal_secret: [400, -32602, false],
   journal_damaged: [500, -32603, false],
   worker_down: [503, -32603, true],
+  worker_not_started: [500, -32603, false],
   bad_url: [400, -32602, false],
   bad_name: [400, -32602, false],
   bad_secret: [400, -32602, false],

@@ -132,6 +132,13 @@ export const errors = {
     true,
     'The worker is not running. It is started again by itself; try again in a few seconds.',
   ),
+  worker_not_started: entry(
+    500,
+    -32603,
+    'operator',
+    false,
+    'The worker did not start, or does not answer, so nothing of Sallyport runs now. Its log says why.',
+  ),
   clock_skew: entry(
     503,
     -32603,

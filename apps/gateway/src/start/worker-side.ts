@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Journal, Refresher, Revoker, type Toolsets } from '@sallyport/core'
 import type { ErrorCode, IdSource, InstanceId } from '@sallyport/protocol'
-import { release } from '@sallyport/protocol'
+import { release, SallyportError, toSallyportError } from '@sallyport/protocol'
 import { type Hello, wireVersion } from '@sallyport/protocol/node'
 import type { Metrics } from '../metrics.ts'
 import { KeyKeeper } from '../vault/key-keeper.ts'
@@ -31,7 +31,7 @@ export interface WorkerSide {
   readonly revoker: Revoker
   readonly keys: KeyKeeper
   readonly path: CallPath
-  /** Resolves after the worker's hello, when its keys are known. Rejects with `worker_down`, `wrong_release`, `clock_skew`. */
+  /** Resolves after the worker's hello, when its keys are known. Rejects with `worker_not_started`, `wrong_release`, `clock_skew`. */
   start(undo: Undo): Promise<void>
 }
 
@@ -106,14 +106,20 @@ export function createWorkerSide(options: UpOptions, deps: WorkerSideDeps): Work
     path,
     start: async (undo) => {
       undo.push(() => keeper.stop())
-      await keeper.start()
+      await keeper.start().catch(notStarted)
       undo.push(() => link.stop())
       undo.push(() => path.stop())
       link.start(path.events)
-      await link.whenUp(helloMs)
-      await keys.look()
+      await link.whenUp(helloMs).catch(notStarted)
+      await keys.look().catch(notStarted)
     },
   }
+}
+
+/** A worker that is down is started again by itself, but not by a gateway that does not start for it. */
+function notStarted(thrown: unknown): never {
+  const { code, cause } = toSallyportError(thrown)
+  throw code === 'worker_down' ? new SallyportError('worker_not_started', { cause }) : thrown
 }
 
 function refuser({ workerIsolation }: UpOptions) {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, renameSync, statSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, renameSync, statSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { type ErrorCode, SallyportError } from '@sallyport/protocol'
 import { keepMemoryOutOfDumps } from '../core-dumps.ts'
@@ -8,6 +8,7 @@ import type { Clock } from './clock.ts'
 import { killGroup } from './end-process.ts'
 import type { Launch } from './isolation/launch.ts'
 import { filterWords, sendFilter } from './isolation/try-program.ts'
+import { lastWords } from './last-words.ts'
 
 export interface SpawnOptions {
   readonly launch: Launch
@@ -60,6 +61,7 @@ export async function spawnWorker(options: SpawnOptions): Promise<SpawnedWorker>
   keepMemoryOutOfDumps()
   rotate(logFile)
   const log = openSync(logFile, 'a', 0o600)
+  const { size } = fstatSync(log)
   const [program = '', ...words] = wordsOf(launch, command, 3 + inherited.length)
   let child: ChildProcess
   try {
@@ -78,7 +80,7 @@ export async function spawnWorker(options: SpawnOptions): Promise<SpawnedWorker>
   const [status, filter] = launch.around ? child.stdio.slice(3 + inherited.length) : []
   sendFilter(filter, launch.around?.filter)
   const numbered = status ? pidWithin(status as NodeJS.ReadableStream) : Promise.resolve(child.pid)
-  const instance = await listening(child, clock)
+  const instance = await listening(child, clock, () => lastWords(logFile, size))
   const pid = await numbered
   if (pid === undefined) throw new SallyportError('worker_down')
   child.unref()
@@ -117,13 +119,14 @@ function rotate(path: string): void {
   if (size > logLimit) renameSync(path, `${path}.1`)
 }
 
-/** Resolves with what the worker calls itself. */
-function listening(child: ChildProcess, clock: Clock): Promise<string> {
+/** Resolves with what the worker calls itself. `words`: those it left in its log. */
+function listening(child: ChildProcess, clock: Clock, words: () => string): Promise<string> {
   return new Promise((resolve, reject) => {
     const stdout = child.stdout as NonNullable<ChildProcess['stdout']>
     const lines = createInterface({ input: stdout })
     const end = (settle: () => void) => {
       cancel()
+      child.off('exit', ended)
       lines.close()
       stdout.destroy()
       settle()
@@ -137,6 +140,8 @@ function listening(child: ChildProcess, clock: Clock): Promise<string> {
             : new SallyportError(refused, { cause: new Error(reason) }),
         ),
       )
+    const ended = (code: number | null, signal: NodeJS.Signals | null) =>
+      fail(words() || `the worker ended with ${signal ?? code} at its start`)
     const cancel = clock.after(listeningWithinMs, () => killGroup(child))
     lines.once('line', (line) => {
       const said = eventOf(line)
@@ -144,9 +149,7 @@ function listening(child: ChildProcess, clock: Clock): Promise<string> {
       refused = said?.['code'] === 'vault_key_unusable' ? 'vault_key_unusable' : 'worker_down'
       killGroup(child)
     })
-    child.once('exit', (code, signal) =>
-      fail(`the worker ended with ${signal ?? code} at its start`),
-    )
+    child.once('exit', ended)
   })
 }
 

@@ -278,9 +278,14 @@ test('starts over the socket file of a dead worker and over a damaged register',
 })
 
 test('leaves nothing when the worker does not come up', async () => {
+  preparePki(data)
+  writeFileSync(inGateway('worker.log'), '{"because":"of an earlier one"}\n')
   behave({ failAtStart: true })
   const supervisor = supervisorOf()
-  await expect(supervisor.start()).rejects.toMatchObject({ code: 'worker_down' })
+  await expect(supervisor.start()).rejects.toMatchObject({
+    code: 'worker_down',
+    cause: { message: expect.stringMatching(/^SallyportError: Something went wrong inside/) },
+  })
   expect(supervisor.state()).toBeNull()
   expect(readFileSync(inGateway('worker.log'), 'utf8')).toContain('Something went wrong inside')
 })
