@@ -33,7 +33,8 @@ export interface RunAsked {
 }
 
 export interface HarnessRun extends Ended {
-  readonly session: Answer<'session.show'>
+  /** Undefined when it was refused before it had one. */
+  readonly session: Answer<'session.show'> | undefined
 }
 
 export class HarnessWorld extends RunWorld {
@@ -61,11 +62,13 @@ export class HarnessWorld extends RunWorld {
     const url = name === 'codex' ? `${model.url}/v1` : model.url
     const given = ['--profile', profile, '--workspace', workspace, '--harness-path', program]
     const asked = [name, ...given, '--model-url', url, ...options, '--', ...words]
+    const before = new Set((await this.#sessions()).map(({ id }) => id))
     const ended = await toItsEnd(this.start(asked, stdin), enough)
-    const { items } = await this.governed.sallyport.api('session.list')
-    const [newest] = items
-    if (!newest) throw new Error(`no session\n${ended.stderr}`)
-    return { ...ended, session: newest }
+    return { ...ended, session: (await this.#sessions()).find(({ id }) => !before.has(id)) }
+  }
+
+  async #sessions(): Promise<readonly Answer<'session.show'>[]> {
+    return (await this.governed.sallyport.api('session.list')).items
   }
 }
 
