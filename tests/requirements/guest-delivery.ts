@@ -340,10 +340,11 @@ export const guestDelivery: readonly Requirement[] = [
     'flags take known words only',
     'apps/cli/src/command-line.test.ts › %j is a usage error: one line, exit code 2',
   ),
-  notApplicable(
+  built(
     'GD-64',
     'cutting a text never splits a character and says what is missing',
-    'a result over the limit is withheld whole and told as done; nothing is cut',
+    'apps/worker/src/upstream/cut-result.test.ts › wherever the cut is, it is JSON in UTF-8 within the limit, and a beginning of the text',
+    'tests/system/cut-results.test.ts › %s is cut: its guest sees a beginning and a mark, the journal the whole',
   ),
   built(
     'GD-65',

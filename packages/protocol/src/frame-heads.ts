@@ -66,6 +66,7 @@ const result = members({
   status: optional(count),
   digest: optional(digest),
   bytes: optional(count),
+  isCut: optional(flag),
   withheld: optional(oneOf(['too_large', 'credential', 'dropped'])),
   requiredScope: optional(text(textLength)),
   serverRequests: optional(count),

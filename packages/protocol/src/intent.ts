@@ -50,7 +50,7 @@ const credentialClear = z.strictObject({
 export type CredentialClear = z.infer<typeof credentialClear>
 
 export const intentLimits = z.strictObject({
-  /** Bytes of the result that are passed on; what is longer is reported as too large. */
+  /** Bytes of the result that are passed on; what is longer is cut where the intent says so, else reported as too large. */
   resultBytes: z.int().positive(),
   /** Milliseconds from the first byte to the complete answer. */
   callMs: z.int().positive(),
@@ -102,6 +102,8 @@ export const intentSchema = z.strictObject({
   paramHeaders: z
     .array(z.strictObject({ header: z.string(), path: z.array(z.string()) }))
     .optional(),
+  /** A result over the limit is cut, with a mark: the tool has no output schema that the rest would have to meet. */
+  cut: z.boolean().optional(),
   /** Progress of this call is wanted. */
   progress: z.boolean().optional(),
   limits: intentLimits,

@@ -110,6 +110,8 @@ export interface ResultHead {
   readonly status?: number
   readonly digest?: Digest
   readonly bytes?: number
+  /** The raw bytes are a beginning with a mark; `bytes` and `digest` are those of the whole. */
+  readonly isCut?: boolean
   /** The body is not here: over the limit, withheld, or dropped from memory. */
   readonly withheld?: 'too_large' | 'credential' | 'dropped'
   /** The scopes a server named when it refused a call for want of them: data of the server, well-formed. */

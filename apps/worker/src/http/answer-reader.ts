@@ -8,6 +8,8 @@ export interface AnswerOptions {
   readonly id: number
   /** Bytes of the result that are kept; longer ones are only counted and digested. */
   readonly keptBytes: number
+  /** Of such a one, as many bytes of its content are kept; left out: none. */
+  readonly contentBytes?: number
   /** Once, when the answer is complete. */
   readonly answered: (message: Message) => void
   /** Everything else that was said: requests, notifications, answers to other ids. */
@@ -26,7 +28,7 @@ export class AnswerReader {
 
   constructor(options: AnswerOptions) {
     this.#options = options
-    this.#messages = new MessageReader(options.keptBytes)
+    this.#messages = new MessageReader(options.keptBytes, options.contentBytes)
   }
 
   get isAnswered(): boolean {

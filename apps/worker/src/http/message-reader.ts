@@ -3,11 +3,14 @@ import { createHash, type Hash } from 'node:crypto'
 import { SallyportError } from '@sallyport/protocol'
 import { type Digest, digestBytes } from '@sallyport/protocol/node'
 import { MemberScanner, type MemberSink } from './member-scanner.ts'
+import { type Beginning, ResultBeginning } from './result-beginning.ts'
 
 /** The bytes of `result` or `error`, exactly as they came. */
 export interface Payload {
   /** Undefined when they were over the limit. */
   readonly raw: Buffer | undefined
+  /** What can be told of a result that was. */
+  readonly beginning?: Beginning | undefined
   readonly bytes: number
   readonly digest: Digest
 }
@@ -29,13 +32,15 @@ const known = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
 
 export class MessageReader {
   readonly #limit: number
+  readonly #contentBytes: number
   #scanner: MemberScanner
   #members = new Map<string, Collected>()
   #current: Collected | undefined
 
-  /** `limit`: bytes of a result or an error that are kept. */
-  constructor(limit: number) {
+  /** `limit`: bytes of a result or an error that are kept. `contentBytes`: of the content of a longer result. */
+  constructor(limit: number, contentBytes = 0) {
     this.#limit = limit
+    this.#contentBytes = contentBytes
     this.#scanner = new MemberScanner(this.#sink)
   }
 
@@ -79,7 +84,8 @@ export class MessageReader {
   #begin(name: string): Collected {
     if (this.#members.has(name)) fail()
     const isPayload = name === 'result' || name === 'error'
-    const collected = new Collected(isPayload ? this.#limit : smallLimit)
+    const contentBytes = name === 'result' ? this.#contentBytes : 0
+    const collected = new Collected(isPayload ? this.#limit : smallLimit, contentBytes)
     this.#members.set(name, collected)
     return collected
   }
@@ -87,26 +93,28 @@ export class MessageReader {
 
 class Collected {
   readonly #limit: number
+  readonly #contentBytes: number
   #parts: Buffer[] = []
   #bytes = 0
   /** Set once over the limit. */
   #hash: Hash | undefined
+  #beginning: ResultBeginning | undefined
 
-  constructor(limit: number) {
+  constructor(limit: number, contentBytes: number) {
     this.#limit = limit
+    this.#contentBytes = contentBytes
   }
 
   add(part: Buffer): void {
     this.#bytes += part.length
-    if (this.#hash) {
-      this.#hash.update(part)
-      return
-    }
     this.#parts.push(part)
     if (this.#bytes <= this.#limit) return
-    this.#hash = createHash('sha256')
-    for (const kept of this.#parts) this.#hash.update(kept)
-    this.#parts = []
+    this.#hash ??= createHash('sha256')
+    if (this.#contentBytes > 0) this.#beginning ??= new ResultBeginning(this.#contentBytes)
+    for (const one of this.#parts.splice(0)) {
+      this.#hash.update(one)
+      this.#beginning?.push(one)
+    }
   }
 
   json(): unknown {
@@ -125,7 +133,7 @@ class Collected {
   payload(): Payload {
     if (this.#hash) {
       const digest = `sha256:${this.#hash.digest('hex')}` as Digest
-      return { raw: undefined, bytes: this.#bytes, digest }
+      return { raw: undefined, bytes: this.#bytes, digest, beginning: this.#beginning?.finish() }
     }
     const raw = trim(this.#whole())
     return { raw, bytes: raw.length, digest: digestBytes(raw) }

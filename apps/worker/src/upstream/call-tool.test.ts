@@ -125,6 +125,46 @@ test('a result over the limit is known, digested and withheld; one at the limit 
   expect((await limitedTo(whole.raw.length)).raw).toEqual(whole.raw)
 })
 
+test.each([
+  { era: 'legacy', reply: 'json' },
+  { era: 'modern', reply: 'sse' },
+] as const)(
+  '$era, $reply: where it may be cut, its beginning passes with a mark',
+  async (options) => {
+    const { bench } = await start(options)
+    const whole = await bench.call('big', { bytes: 50_000 })
+    const limits = { resultBytes: 4_000, callMs: 5_000, verifyWithinMs: 300_000 }
+    const { head, raw } = await bench.call('big', { bytes: 50_000 }, { limits, cut: true })
+    const { bytes, digest, status } = whole.head
+    expect(head).toMatchObject({ verdict: 'result', bytes, digest, status, isCut: true })
+    expect([head.code, head.withheld, head.isError]).toEqual([undefined, undefined, undefined])
+    expect(raw.length).toBeLessThanOrEqual(4_000)
+    const { content, resultType } = JSON.parse(raw.toString())
+    expect(resultType).toBe(options.era === 'modern' ? 'complete' : undefined)
+    const [{ text: passed }, { text: mark }] = content
+    expect(JSON.parse(whole.raw.toString()).content[0].text.startsWith(passed)).toBe(true)
+    expect(mark).toContain(`it has ${bytes} bytes, the limit is 4000`)
+  },
+)
+
+test('of a result over the limit it is known whether it failed, and whether it asks for something', async () => {
+  const long = { type: 'text', text: 'x'.repeat(9_000) }
+  const tools = [
+    { name: 'fails', run: () => ({ result: { content: [long], isError: true } }) },
+    { name: 'asks', run: () => ({ result: { resultType: 'input_required', long } }) },
+    { name: 'odd', run: () => ({ result: { resultType: 'perhaps', content: [long] } }) },
+    { name: 'list', run: () => ({ result: { content: long } }) },
+  ]
+  const { bench } = await start({ era: 'modern', tools })
+  const limits = { resultBytes: 4_000, callMs: 5_000, verifyWithinMs: 300_000 }
+  const call = async (tool: string) => (await bench.call(tool, {}, { limits, cut: true })).head
+  expect(await call('fails')).toMatchObject({ isError: true, isCut: true })
+  expect((await call('asks')).code).toBe('input_required')
+  // What nobody can read was done all the same.
+  for (const tool of ['odd', 'list'])
+    expect(await call(tool)).toMatchObject({ code: 'result_too_large', withheld: 'too_large' })
+})
+
 test('progress of ours is passed on when it is wanted', async () => {
   for (const era of both) {
     const { bench } = await start({ era })

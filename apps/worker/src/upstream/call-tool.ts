@@ -18,6 +18,7 @@ import { holdsForm } from '../vault/leak-forms.ts'
 import type { Target } from '../vault/vault.ts'
 import { outcomeOfAnswer, refusedWith } from './call-verdict.ts'
 import type { Contact } from './contact.ts'
+import { contentBytes } from './cut-result.ts'
 import type { LateAnswers } from './late-answers.ts'
 import { composeCall, nextId } from './requests.ts'
 import { ServerTalk } from './server-talk.ts'
@@ -83,7 +84,8 @@ export class ToolCall implements Listener {
     })
     this.#reader = new AnswerReader({
       id: this.#id,
-      keptBytes: Math.min(intent.limits.resultBytes, mostResultBytes),
+      keptBytes: this.#limit,
+      ...(intent.cut ? { contentBytes: contentBytes(this.#limit, target.forms) } : {}),
       answered: (message) => this.#answered(message),
       said: (message) => this.#talk.hear(message),
     })
@@ -95,6 +97,11 @@ export class ToolCall implements Listener {
       totalMs: intent.limits.callMs,
       overdue: () => this.#overdue(),
     })
+  }
+
+  /** Bytes of a result that are passed on. */
+  get #limit(): number {
+    return Math.min(this.#options.intent.limits.resultBytes, mostResultBytes)
   }
 
   /** Resolves with what became of it; never rejects. */
@@ -203,8 +210,9 @@ export class ToolCall implements Listener {
   }
 
   #answered(message: Message): void {
-    const { contact, target, upstream } = this.#options
-    this.#end(outcomeOfAnswer(message, contact, target.forms))
+    const { contact, target, upstream, intent } = this.#options
+    const cutting = intent.cut ? { limit: this.#limit, intent } : undefined
+    this.#end(outcomeOfAnswer(message, { contact, forms: target.forms, cutting }))
     if (this.#reader.isStream) {
       const cancel = upstream.clock.after(lingerMs, () => this.#exchange.stop('upstream_timeout'))
       this.#exchange.ended.finally(cancel).catch(() => {})

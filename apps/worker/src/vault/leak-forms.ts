@@ -23,10 +23,15 @@ export function formsOfUrl(url: string): Buffer[] {
 
 /** True when the bytes hold one of the forms, or would if their JSON escapes were written plainly. */
 export function holdsForm(raw: Buffer, forms: readonly Buffer[]): boolean {
-  if (forms.some((form) => raw.includes(form))) return true
+  if (includesForm(raw, forms)) return true
   if (forms.length === 0 || !(raw.includes('\\u') || raw.includes('\\/'))) return false
   const plain = Buffer.from(JSON.stringify(JSON.parse(raw.toString())))
-  return forms.some((form) => plain.includes(form))
+  return includesForm(plain, forms)
+}
+
+/** As they are written in `forms`; for bytes that are no JSON text. */
+export function includesForm(bytes: Buffer, forms: readonly Buffer[]): boolean {
+  return forms.some((form) => bytes.includes(form))
 }
 
 /** A value may be a scheme and a credential; `Basic` is base64 of what a server reads from it. */

@@ -65,6 +65,23 @@ test.each(secrets)('%s is withheld in a result, and the effect is known', async 
   expect(control.head.code).toBeUndefined()
 })
 
+test.each(secrets)('%s is withheld in a result that is cut, wherever it is cut', async (secret) => {
+  const { bench } = await start()
+  const limits = { resultBytes: 2_048, callMs: 5_000, verifyWithinMs: 300_000 }
+  const says = (before: number) => {
+    const words = `${'x'.repeat(before)}${secret}${'y'.repeat(4_000)}`
+    return bench.call('says', { this: words }, { limits, cut: true })
+  }
+  const control = await says(2_000)
+  expect(control.head).toMatchObject({ isCut: true })
+  const cutAt = JSON.parse(control.raw.toString()).content[0].text.length
+  for (const there of [1, 5, secret.length - 1]) {
+    const { head, raw } = await says(cutAt - there)
+    expect(head).toMatchObject(withheld)
+    expect(raw).toHaveLength(0)
+  }
+})
+
 test.each(['raw', 'percent', 'base64'])('an echoed credential is withheld: %s', async (as) => {
   const { bench } = await start()
   expect((await bench.call('leak', { as })).head).toMatchObject(withheld)

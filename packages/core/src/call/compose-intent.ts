@@ -40,6 +40,7 @@ export function composeOrder(
     connectionId: connection.id,
     connectionRevision: connection.revision,
     ...(credential ? credentialClaims(credential, sealDigest) : {}),
+    ...(request.tool.outputSchema === null ? { cut: true } : {}),
     endpointClear: { host, port, scheme },
     endpointDigest: sealDigest(connection.endpointSeal),
     executionId: parts.executionId,

@@ -45,6 +45,7 @@ export function evidenceOf(head: ResultHead): Readonly<Record<string, unknown>> 
     ...(head.serverRequests ? { serverRequests: head.serverRequests } : {}),
     ...(head.violations ? { violations: head.violations } : {}),
     ...(head.withheld ? { withheld: head.withheld } : {}),
+    ...(head.isCut ? { isCut: true } : {}),
     ...(head.verdict === 'uncertain' && head.code ? { because: head.code } : {}),
   }
 }
