@@ -1,13 +1,15 @@
 /** What becomes of the worker on machines that let it have less, and when what stands around it is killed. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { bundledProgram } from '../harness/bundled-programs.ts'
 import { isAlive, killAndProveGone, processesWith } from '../harness/processes.ts'
 import { type Sallyport, startSallyport } from '../harness/start-sallyport.ts'
 import { eventually } from '../system/eventually.ts'
 import { isolatedSuite } from './isolated-suite.ts'
 
+const isRoot = process.getuid?.() === 0
 let folder: string
 /** A PATH on which bubblewrap is one that makes nothing, as where a system forbids it. */
 let poor: Record<string, string>
@@ -93,6 +95,22 @@ await isolatedSuite('what stands around the worker', () => {
     expect(sallyport.processes().sort()).toEqual([sallyport.pid, next].sort())
     const layers = () => layersOf(sallyport)
     expect(await eventually(layers, (found) => found !== null)).toMatchObject({ files: 'on' })
+  })
+
+  test.runIf(isRoot)('a program that is for root alone is found out at the start', async () => {
+    const programs = join(folder, 'programs')
+    cpSync(dirname(bundledProgram('gateway') as string), programs, { recursive: true })
+    const program = join(programs, 'gateway.js')
+    const dataDir = join(folder, 'closed')
+    chmodSync(programs, 0o700)
+    const closed = startSallyport({ dataDir, program })
+    await expect(closed).rejects.toThrow(/^worker_not_started: .* — who can act: operator\./m)
+    await expect(closed).rejects.toThrow(`may not read ${programs}: let everybody read`)
+    expect(processesWith(dataDir)).toEqual([])
+    chmodSync(programs, 0o755)
+    const open = await startSallyport({ dataDir, program })
+    running.push(open)
+    expect(await layersOf(open)).toMatchObject({ user: 'on' })
   })
 
   test('a worker that cannot run is not taken for a machine that cannot isolate', async () => {

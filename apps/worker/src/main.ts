@@ -10,6 +10,7 @@ import { keepMemoryOutOfDumps } from './core-dumps.ts'
 import type { EgressPolicy, EgressRules } from './dialer/egress-policy.ts'
 import { checkAuthorities } from './dialer/trust.ts'
 import { becomeUser } from './isolation/become-user.ts'
+import { checkProgram } from './isolation/check-program.ts'
 import { jsonLines } from './log.ts'
 import { parseOptions, type WorkerOptions } from './options.ts'
 import { KeyRing } from './vault/key-ring.ts'
@@ -45,6 +46,7 @@ async function run(options: WorkerOptions): Promise<void> {
     process.exit(0)
   }
   if (options.runAs) becomeUser(options.runAs)
+  checkProgram(import.meta.dirname)
   const source = keySourceAt(options.vaultKey, systemClock.now)
   const ring = await KeyRing.open({ source, monotonic: systemClock.monotonic })
   const worker = new Worker({
