@@ -25,6 +25,10 @@ const callMs = 2_000
 const endsWithinMs = 60_000
 const limits = { resultBytes: 100_000, callMs, verifyWithinMs: 3_600_000 }
 
+/** Where results are cut: the mark and a little more. */
+const shortBytes = 1_100
+const pad = '\\ é"\u0000\u{1f600}'.repeat(100)
+
 interface Report {
   readonly failures: string[]
   readonly verdicts: Record<string, number>
@@ -115,8 +119,15 @@ class Siege {
     this.#seeds.set(nonce, seed)
     this.#issued.add(nonce)
     const access = seed % 3 === 0 ? 'write' : 'read'
-    const claims = { limits, access, progress: true }
-    const order = { connection, tool: 'echo', toolDigest, arguments: { nonce }, claims }
+    const isShort = seed % 5 < 2
+    const claims = {
+      limits: isShort ? { ...limits, resultBytes: shortBytes } : limits,
+      access,
+      progress: true,
+      cut: isShort,
+    }
+    const words = isShort ? { nonce, pad } : { nonce }
+    const order = { connection, tool: 'echo', toolDigest, arguments: words, claims }
     const { id } = gateway.submit(order)
     const { head, raw } = await gateway.result(id)
     this.#seeds.delete(nonce)
@@ -180,8 +191,8 @@ class Siege {
     return stranger && `${nonce} got ${stranger}`
   }
 
-  #count({ verdict, code }: ResultHead): void {
-    const key = code === undefined ? verdict : `${verdict} ${code}`
+  #count({ verdict, code, isCut = false }: ResultHead): void {
+    const key = code === undefined ? `${verdict}${isCut ? ' cut' : ''}` : `${verdict} ${code}`
     this.report.verdicts[key] = (this.report.verdicts[key] ?? 0) + 1
   }
 }
@@ -234,6 +245,7 @@ test('whatever a call is answered with, it ends with its own words or a code', {
   expect(failures.slice(0, 10)).toEqual([])
   if (!isRepeated) {
     expect(own).toBeGreaterThan(seeds.length / 20)
+    expect(verdicts['result cut']).toBeGreaterThan(seeds.length / 20)
     expect(Object.keys(verdicts).length).toBeGreaterThan(6)
     expect(healthy).toBeGreaterThan(10)
   }

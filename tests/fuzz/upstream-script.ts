@@ -23,8 +23,8 @@ function rightMessage(era: Era, asked: Asked): Record<string, unknown> | undefin
   const capabilities = { tools: { listChanged: true } }
   if (method === 'tools/list') return answer({ tools: [tool], ...(era === 'modern' ? cache : {}) })
   if (method === 'tools/call') {
-    const text = String((params['arguments'] as { nonce?: unknown } | undefined)?.nonce)
-    return answer({ content: [{ type: 'text', text }] })
+    const { nonce, pad = '' } = (params['arguments'] ?? {}) as { nonce?: unknown; pad?: unknown }
+    return answer({ content: [{ type: 'text', text: `${nonce}${pad}` }] })
   }
   if (era === 'modern' && method === 'server/discover')
     return answer({ supportedVersions: [modern], capabilities, ...cache })
