@@ -143,10 +143,9 @@ test('a second up on the same data folder is refused, and the first goes on', as
   expect((await sallyport.api('status.show')).worker).toMatchObject({ state: 'up' })
 })
 
-const up = (dataDir: string, ...more: string[]): Promise<Ended> => {
-  const ports = ['--port', '0', '--guest-port', '0']
-  return runCommand(['up', '--json', ...ports, ...more], { dataDir, home })
-}
+const ports = ['--port', '0', '--guest-port', '0']
+const up = (dataDir: string, ...more: string[]): Promise<Ended> =>
+  runCommand(['up', '--json', ...ports, ...more], { dataDir, home })
 
 const lastLine = ({ stderr }: Ended) => stderr.trimEnd().split('\n').at(-1)
 
@@ -209,6 +208,26 @@ test('certificates that are none: exit 1, nothing advertised, nothing left', asy
   expect((await sallyport.api('status.show')).worker).toMatchObject({ state: 'up' })
 })
 
+test('a password of the database is told nowhere, and as an argument warned of', async () => {
+  const file = join(home, 'database')
+  const url = 'postgres://u:SENTINEL@127.0.0.1:1/d'
+  writeFileSync(file, url)
+  const env = { SALLYPORT_LOG: 'debug' }
+  const start = (args: readonly string[], more = {}): Promise<Ended> =>
+    runCommand(['up', ...ports, ...args], { dataDir: home, home, env: { ...env, ...more } })
+  const shown = await start(['--database', url])
+  const others = [
+    await start(['--database-file', file]),
+    await start([], { SALLYPORT_DATABASE: url }),
+  ]
+  expect(shown.stderr).toMatch(/process list: give its URL by --database-file/)
+  for (const { stderr } of others) expect(stderr).not.toContain('process list')
+  for (const ended of [shown, ...others]) {
+    expect(lastLine(ended)).toMatch(/^store_unavailable: /)
+    expect(ended.stdout + ended.stderr).not.toContain('SENTINEL')
+  }
+})
+
 test('a worker that cannot start: exit 1, nothing advertised, nothing left', async () => {
   const sallyport = await start()
   await sallyport.stop()
@@ -222,13 +241,15 @@ test('a worker that cannot start: exit 1, nothing advertised, nothing left', asy
   expect(lastLine(refused)).toContain(` — who can act: operator. See ${log}, which says: Error: `)
   await expectNothingLeft(sallyport.dataDir)
   writeFileSync(file, key)
-  // What the worker alone reads.
-  const empty = join(home, 'empty.pem')
-  writeFileSync(empty, '')
-  const lacking = await up(sallyport.dataDir, '--upstream-ca', empty)
+  // The second certificate of such a file is read by the worker alone.
+  const authorities = join(home, 'authorities.pem')
+  const good = readFileSync(join(sallyport.dataDir, 'worker', 'authority.pem'), 'utf8')
+  const bad = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
+  writeFileSync(authorities, `${good}${bad}`)
+  const lacking = await up(sallyport.dataDir, '--upstream-ca', authorities)
   expect(lacking).toMatchObject({ code: 1, stdout: '' })
   expect(lastLine(lacking)).toMatch(/^worker_not_started: .* nothing of Sallyport runs now/)
-  expect(lastLine(lacking)).toContain(`See ${log}, which says: SallyportError: `)
+  expect(lastLine(lacking)).toContain(`See ${log}, which says: Error: `)
   expect(lacking.stderr).not.toContain('by itself')
   await expectNothingLeft(sallyport.dataDir)
   await sallyport.restart()

@@ -1,6 +1,6 @@
 /** Two gateways, each with a worker and a data folder of its own, on one Postgres with one vault key and one data key. */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { idSource } from '@sallyport/protocol'
@@ -27,10 +27,11 @@ let upstream: CountedUpstream
 let first: Sallyport
 let second: Sallyport
 
-function start(): Promise<Sallyport> {
+/** Neither shows the URL of the database in its arguments. */
+function start(args: readonly string[], env: Record<string, string> = {}): Promise<Sallyport> {
   return startSallyport({
-    args: ['--database', postgres.url, '--data-key-file', join(folder, 'data.key')],
-    env: { SALLYPORT_VAULT_KEY_FILE: join(folder, 'vault.key') },
+    args: [...args, '--data-key-file', join(folder, 'data.key')],
+    env: { SALLYPORT_VAULT_KEY_FILE: join(folder, 'vault.key'), ...env },
   })
 }
 
@@ -38,7 +39,12 @@ beforeAll(async () => {
   postgres = await startPostgres()
   folder = mkdtempSync(join(tmpdir(), 'sallyport-two-'))
   upstream = await startCountedUpstream()
-  ;[first, second] = await Promise.all([start(), start()])
+  const file = join(folder, 'database')
+  writeFileSync(file, `${postgres.url}\n`, { mode: 0o600 })
+  ;[first, second] = await Promise.all([
+    start(['--database-file', file]),
+    start([], { SALLYPORT_DATABASE: postgres.url }),
+  ])
 })
 afterAll(async () => {
   await Promise.all([first?.remove(), second?.remove()])

@@ -2,6 +2,7 @@
 import { type ErrorCode, release, toSallyportError } from '@sallyport/protocol'
 import { keepMemoryOutOfDumps } from './core-dumps.ts'
 import { openLog } from './log.ts'
+import { databaseVariable } from './start/database-url.ts'
 import { describeFailedStart } from './start/failed-start.ts'
 import { startGateway } from './start/gateway.ts'
 import { parseUpOptions, type UpOptions, UsageError, usage } from './start/options.ts'
@@ -14,6 +15,7 @@ const sendsToLog: ReadonlySet<ErrorCode> = new Set([
   'internal',
   'worker_not_isolated',
 ])
+const shownPassword = `the password of the database is shown to every user of this machine, in the process list: give its URL by --database-file or ${databaseVariable}, and change the password`
 let understood: UpOptions | undefined
 
 function fail(thrown: unknown): never {
@@ -76,6 +78,9 @@ async function main(): Promise<void> {
     return
   }
   understood = options
+  // What this process starts has no need of it.
+  delete process.env[databaseVariable]
+  if (options.isPasswordShown) log.warn({ flag: '--database' }, shownPassword)
   // Listened for from the beginning: who stops it while it starts has it stopped once it can be.
   const stop = told()
   const gateway = await startGateway(options, log, (error) => {

@@ -69,6 +69,42 @@ test('takes the place of the vault key from one flag, else a file from the envir
   }
 })
 
+test('takes the database from an argument, the first line of a file, or the environment', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sallyport-options-'))
+  const file = join(folder, 'database')
+  const url = 'postgres://u:secret@h/d'
+  writeFileSync(file, `${url} \r\npostgres://other/\n`)
+  const by = { flag: `--database ${url}`, file: `--database-file ${file}` }
+  const env = { SALLYPORT_DATABASE: url }
+  const found = [parse(by.flag), parse(by.file), parse('', env)]
+  expect(found.map((one) => one?.databaseUrl)).toEqual([url, url, url])
+  expect(found.map((one) => one?.isPasswordShown)).toEqual([true, false, false])
+  for (const args of [by.flag, by.file]) expect(() => parse(args, env)).toThrow('only one of')
+  expect(parse(by.file, { SALLYPORT_DATABASE: '' })?.databaseUrl).toBe(url)
+  expect(() => parse('', { SALLYPORT_DATABASE: 'mysql://secret' })).toThrow(
+    'SALLYPORT_DATABASE takes a postgres:// URL',
+  )
+  rmSync(folder, { recursive: true })
+})
+
+test.each([
+  ['postgres://u@h/d', false],
+  ['postgres://u@h:5432/d?host=/run', false],
+  ['postgres://u:p@h/d', true],
+  ['postgresql://h/d?user=u&password=p', true],
+])('%s shows a password: %s', (url, isShown) => {
+  expect(parse(`--database ${url}`)?.isPasswordShown).toBe(isShown)
+})
+
+test.each([
+  'postgres://u:secret@h/d',
+  '--database mysql://u:secret@h/d',
+  '--json=postgres://u:secret@h/d',
+])('no mistake in usage tells a password: %s', (args) => {
+  expect(() => parse(args)).toThrow(UsageError)
+  expect(() => parse(args)).not.toThrow('secret')
+})
+
 test('asks for help by answering nothing', () => {
   expect(parse('--help')).toBeUndefined()
 })
@@ -80,6 +116,9 @@ test.each([
   ['--nonsense', ''],
   ['stray', ''],
   ['--database mysql://x', 'postgres'],
+  ['--database-file /none/there', 'cannot be read (ENOENT)'],
+  ['--database-file /dev/null', 'no postgres:// URL'],
+  ['--database postgres://h/d --database-file /dev/null', 'only one of'],
   ['--behind-tls', '--public-url'],
   ['--public-url nonsense', 'no URL'],
   ['--tls-cert a.pem', 'go together'],

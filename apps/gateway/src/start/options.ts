@@ -8,6 +8,13 @@ import { dataFolder } from '@sallyport/protocol/node'
 import type { WorkerAddress } from '../worker/dial.ts'
 import { type IsolationMode, isolationModes } from '../worker/isolation/isolation-mode.ts'
 import type { VaultKeyPlace } from '../worker/vault-key-place.ts'
+import {
+  databaseFlags,
+  databaseUrl,
+  databaseUsage,
+  showsPassword,
+  withoutPasswords,
+} from './database-url.ts'
 import { egressArguments, egressFlagNames, egressFlags, egressUsage } from './egress-flags.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -20,6 +27,8 @@ export interface UpOptions {
   /** `next` is the control port and one. */
   readonly guestPort: number | 'next'
   readonly databaseUrl: string | undefined
+  /** To every user of this machine: it came as an argument. */
+  readonly isPasswordShown: boolean
   readonly localUpstreams: boolean
   /** Flags for the worker, as it takes them: where it may go. */
   readonly egress: readonly string[]
@@ -49,8 +58,7 @@ Starts Sallyport: gateway, worker and database, and serves until SIGTERM or SIGI
   --tls-cert F, --tls-key F certificate and key, PEM
   --behind-tls              TLS ends in front of Sallyport (with --public-url)
   --public-url U            the address people and agents use
-  --database postgres://…   Postgres instead of the embedded database
-  --vault-key-file F        key that opens secrets (gateways of one Postgres share it)
+${databaseUsage}  --vault-key-file F        key that opens secrets (gateways of one Postgres share it)
   --vault-key-fd N          … from a descriptor that was handed over
   --vault-key-command C     … from what a program prints: its whole path and its arguments
   --worker A                a worker that runs already, at a socket or host:port (deploy/)
@@ -81,14 +89,13 @@ export function parseUpOptions(
   if (publicUrl !== undefined && !URL.canParse(publicUrl))
     throw new UsageError('--public-url is no URL')
   if (!loopback.has(host) && !tls && !flags['behind-tls']) throw new SallyportError('tls_required')
-  if (flags.database !== undefined && !/^postgres(?:ql)?:\/\//.test(flags.database))
-    throw new UsageError('--database takes a postgres:// URL')
   return {
     dataDir: resolve(flags.data ?? dataFolder(env)),
     host,
     port,
     guestPort: flags['guest-port'] === undefined ? 'next' : portOf(flags['guest-port'], 0),
-    databaseUrl: flags.database,
+    databaseUrl: databaseUrl(flags, env),
+    isPasswordShown: showsPassword(flags),
     localUpstreams: flags['allow-local-upstreams'] === true,
     egress: egressArguments(flags),
     isRestored: flags.restored === true,
@@ -115,7 +122,7 @@ function readFlags(args: readonly string[]) {
         'tls-key': { type: 'string' },
         'behind-tls': { type: 'boolean' },
         'public-url': { type: 'string' },
-        database: { type: 'string' },
+        ...databaseFlags,
         'data-key-file': { type: 'string' },
         'vault-key-file': { type: 'string' },
         'vault-key-fd': { type: 'string' },
@@ -130,7 +137,8 @@ function readFlags(args: readonly string[]) {
       },
     }).values
   } catch (cause) {
-    throw new UsageError(cause instanceof Error ? cause.message : 'unreadable arguments', { cause })
+    const message = cause instanceof Error ? cause.message : 'unreadable arguments'
+    throw new UsageError(withoutPasswords(message), { cause })
   }
 }
 
