@@ -41,7 +41,7 @@ export class GatewaySide {
     this.#world = world
     this.#link = new WorkerLink({
       address: { path },
-      identity: identityOf('gateway'),
+      identity: () => identityOf('gateway'),
       clock: fastClock,
       hello: () => helloOf({ role: 'gateway', instance: 'ins_gateway' }),
       log: { info: () => {}, warn: () => {}, error: () => {} },

@@ -118,7 +118,7 @@ beforeEach(async () => {
   worker = await new Faithless(folder).start()
   link = new WorkerLink({
     address: { path: worker.path },
-    identity: identityOf('gateway'),
+    identity: () => identityOf('gateway'),
     // Only who dials again is hurried.
     clock: {
       ...systemClock,

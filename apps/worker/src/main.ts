@@ -11,6 +11,7 @@ import type { EgressPolicy, EgressRules } from './dialer/egress-policy.ts'
 import { checkAuthorities } from './dialer/trust.ts'
 import { becomeUser } from './isolation/become-user.ts'
 import { checkProgram } from './isolation/check-program.ts'
+import { type OwnCertificate, watchCertificate } from './link/renewed-certificate.ts'
 import { jsonLines } from './log.ts'
 import { parseOptions, type WorkerOptions } from './options.ts'
 import { KeyRing } from './vault/key-ring.ts'
@@ -49,11 +50,11 @@ async function run(options: WorkerOptions): Promise<void> {
   checkProgram(import.meta.dirname)
   const source = keySourceAt(options.vaultKey, systemClock.now)
   const ring = await KeyRing.open({ source, monotonic: systemClock.monotonic })
+  const own = readOwn(options)
   const worker = new Worker({
     place: options.place,
     groupSocket: options.groupSocket,
-    certificatePem: readFileSync(options.cert, 'utf8'),
-    privateKeyPem: readFileSync(options.key, 'utf8'),
+    ...own,
     authorityPem: readFileSync(options.ca, 'utf8'),
     ring,
     allowLocalUpstreams: options.allowLocalUpstreams,
@@ -68,11 +69,22 @@ async function run(options: WorkerOptions): Promise<void> {
   process.on('SIGTERM', () => void stop('SIGTERM'))
   process.on('SIGINT', () => void stop('SIGINT'))
   const socket = await worker.start()
+  watchCertificate({
+    used: own,
+    read: () => readOwn(options),
+    use: (renewed) => worker.renew(renewed),
+    clock: systemClock,
+    log,
+  })
   const { instance } = worker
   process.stdout.write(
     `${JSON.stringify({ event: 'listening', pid: process.pid, instance, socket })}\n`,
   )
   log.write('listening', { instance, pid: process.pid, build: options.build })
+}
+
+function readOwn({ cert, key }: WorkerOptions): OwnCertificate {
+  return { certificatePem: readFileSync(cert, 'utf8'), privateKeyPem: readFileSync(key, 'utf8') }
 }
 
 /** What the operator wrote and nobody understands is told now, not when the first upstream is refused. */

@@ -24,16 +24,15 @@ import type { EgressProxy } from './dialer/egress-proxy.ts'
 import type { Engine } from './engine.ts'
 import type { GatewayLink, LinkEvents } from './link/gateway-link.ts'
 import { Listener } from './link/listener.ts'
+import type { OwnCertificate } from './link/renewed-certificate.ts'
 import type { Log } from './log.ts'
 import type { Place } from './options.ts'
 import { OrderBook } from './orders/order-book.ts'
 import type { KeyRing } from './vault/key-ring.ts'
 
-export interface WorkerParts {
+export interface WorkerParts extends OwnCertificate {
   readonly place: Place
   readonly groupSocket?: boolean | undefined
-  readonly certificatePem: string
-  readonly privateKeyPem: string
   /** Of both ends of the link. */
   readonly authorityPem: string
   readonly ring: KeyRing
@@ -93,6 +92,11 @@ export class Worker implements LinkEvents {
     await this.#listener.listen()
     this.#openWindow()
     return this.#listener.address
+  }
+
+  /** Shows another certificate from the next connection on; throws for one that is not of its key. */
+  renew(own: OwnCertificate): void {
+    this.#listener.renew(own)
   }
 
   /** Finishes what is in flight, within a bound, ends the sessions of upstreams, and closes the links. */

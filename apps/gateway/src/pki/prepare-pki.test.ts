@@ -1,10 +1,19 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { preparePki } from './prepare-pki.ts'
+import { LivePki } from './live-pki.ts'
+import { preparePki, renewLeaves } from './prepare-pki.ts'
 
 const day = 86_400_000
 const start = Date.now()
@@ -104,6 +113,61 @@ test('replaces the authority, and with it the leaves, before a leaf could outliv
   const { expiresAt } = preparePki(data, start + 3500 * day)
   expect(texts().some((text) => before.includes(text))).toBe(false)
   expect(expiresAt.authority).toBeGreaterThan(expiresAt.gateway)
+})
+
+test('renews leaves while it runs, under the same authority however long it still lasts', () => {
+  preparePki(data, start)
+  const [authority, gateway, worker] = texts()
+  renewLeaves(data, start + 59 * day)
+  expect(texts()).toEqual([authority, gateway, worker])
+  const later = renewLeaves(data, start + 3500 * day)
+  expect(texts()[0]).toBe(authority)
+  expect(texts()[1]).not.toBe(gateway)
+  expect(texts()[2]).not.toBe(worker)
+  expect(later.authorityPem).toContain('BEGIN CERTIFICATE')
+})
+
+test.skipIf(process.getuid?.() !== 0)(
+  "a worker's new certificate belongs to who had the old one",
+  () => {
+    preparePki(data, start)
+    chownSync(workerFile(), 65_534, 65_533)
+    renewLeaves(data, start + 61 * day)
+    expect(statSync(workerFile())).toMatchObject({ uid: 65_534, gid: 65_533 })
+    expect(statSync(workerFile()).mode & 0o777).toBe(0o600)
+  },
+)
+
+test('without its authority nothing is renewed', () => {
+  preparePki(data, start)
+  rmSync(authorityFile())
+  expect(refusal(() => renewLeaves(data, start + 61 * day)).code).toBe('bad_certificate')
+})
+
+test('a gateway that runs shows what was renewed, and what it has when that fails', async () => {
+  const logged: unknown[][] = []
+  let now = start
+  const live = new LivePki({
+    dataDir: data,
+    pki: preparePki(data, start),
+    log: { info: (...words) => logged.push(words) },
+    now: () => now,
+  })
+  const first = live.identity()
+  await live.round()
+  expect(live.identity()).toEqual(first)
+  now += 61 * day
+  await live.round()
+  const second = live.identity()
+  expect(second.authorityPem).toBe(first.authorityPem)
+  expect(second.certificatePem).not.toBe(first.certificatePem)
+  expect(readFileSync(gatewayFile(), 'utf8')).toContain(second.certificatePem)
+  expect(Math.round((live.expiresAt() - start) / day)).toBe(151)
+  expect(logged.map(([fields]) => fields)).toMatchObject([{ of: 'gateway' }, { of: 'worker' }])
+  rmSync(authorityFile())
+  now += 61 * day
+  await expect(live.round()).rejects.toMatchObject({ code: 'bad_certificate' })
+  expect(live.identity()).toEqual(second)
 })
 
 test('issues a leaf anew that was made while the clock was ahead', () => {

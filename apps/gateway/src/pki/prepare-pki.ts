@@ -2,7 +2,7 @@
  * The authority of one data folder and the two leaves it issues. The worker's folder never holds a key of the gateway
  * or of the authority: whoever takes the worker over cannot sign an intent.
  */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { SallyportError } from '@sallyport/protocol'
 import { type CertificateRole, createAuthority, issueCertificate } from '@sallyport/protocol/node'
@@ -31,26 +31,61 @@ const authorityRenewDays = 2 * leafDays
  * for a damaged file (its cause names it) and `data_not_writable`.
  */
 export function preparePki(dataDir: string, now: number = Date.now()): Pki {
-  const gatewayFolder = resolve(dataDir, 'gateway')
-  const workerFolder = resolve(dataDir, 'worker')
-  const workerFile = resolve(workerFolder, 'worker.pem')
-  const authorityCopy = resolve(workerFolder, 'authority.pem')
+  const places = placesIn(dataDir)
+  return writing(() => {
+    for (const folder of places.folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const authority = prepareAuthority(places.authority, now)
+    const pki = prepareLeaves(places, authority, now)
+    copyAuthority(authority.certificatePem, places.authorityCopy)
+    return pki
+  })
+}
+
+/**
+ * The same while gateway and worker run: makes the leaves that are near their end, which each side shows from its next
+ * connection on. The authority stays: who runs would not believe another. Throws as `preparePki` does.
+ */
+export function renewLeaves(dataDir: string, now: number = Date.now()): Pki {
+  const places = placesIn(dataDir)
+  const authority = readCertified(places.authority)
+  if (!authority)
+    throw new SallyportError('bad_certificate', { cause: new Error(`gone: ${places.authority}`) })
+  return writing(() => prepareLeaves(places, authority, now))
+}
+
+function placesIn(dataDir: string) {
+  const gateway = resolve(dataDir, 'gateway')
+  const worker = resolve(dataDir, 'worker')
+  return {
+    folders: [gateway, worker],
+    authority: resolve(gateway, 'authority.pem'),
+    gateway: resolve(gateway, 'gateway.pem'),
+    worker: resolve(worker, 'worker.pem'),
+    authorityCopy: resolve(worker, 'authority.pem'),
+  }
+}
+
+function writing(write: () => Pki): Pki {
   try {
-    for (const folder of [gatewayFolder, workerFolder])
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const authority = prepareAuthority(resolve(gatewayFolder, 'authority.pem'), now)
-    const gateway = prepareLeaf(resolve(gatewayFolder, 'gateway.pem'), 'gateway', authority, now)
-    const worker = prepareLeaf(workerFile, 'worker', authority, now)
-    copyAuthority(authority.certificatePem, authorityCopy)
-    return {
-      authorityPem: authority.certificatePem,
-      gateway,
-      workerFiles: { cert: workerFile, key: workerFile, ca: authorityCopy },
-      expiresAt: { authority: end(authority), gateway: end(gateway), worker: end(worker) },
-    }
+    return write()
   } catch (cause) {
     if (cause instanceof SallyportError) throw cause
     throw new SallyportError('data_not_writable', { cause })
+  }
+}
+
+function prepareLeaves(
+  places: ReturnType<typeof placesIn>,
+  authority: CertifiedFile,
+  now: number,
+): Pki {
+  const gateway = prepareLeaf(places.gateway, 'gateway', authority, now)
+  const worker = prepareLeaf(places.worker, 'worker', authority, now)
+  return {
+    authorityPem: authority.certificatePem,
+    gateway,
+    workerFiles: { cert: places.worker, key: places.worker, ca: places.authorityCopy },
+    expiresAt: { authority: end(authority), gateway: end(gateway), worker: end(worker) },
   }
 }
 
@@ -70,11 +105,15 @@ function prepareLeaf(
   const found = readCertified(path)
   const issuedHere = found?.certificate.verify(authority.certificate.publicKey)
   if (found && issuedHere && isGood(found, now, leafRenewDays)) return found
+  const owner = statSync(path, { throwIfNoEntry: false })
   const commonName = `Sallyport ${role}`
-  return writeCertified(
+  const leaf = writeCertified(
     path,
     issueCertificate({ authority, role, commonName, days: leafDays, now }),
   )
+  // The worker may be somebody else, who was given the file that this one takes the place of.
+  if (owner && owner.uid !== process.getuid?.()) chownSync(path, owner.uid, owner.gid)
+  return leaf
 }
 
 function copyAuthority(certificatePem: string, path: string): void {

@@ -1,6 +1,6 @@
 /**
  * What a running gateway does from time to time: its lease, recovery, approvals and sessions that are over, bodies that are
- * due, sign-ins that were left, webhooks, keys of the vault, settings of others.
+ * due, sign-ins that were left, webhooks, keys of the vault, certificates, settings of others.
  */
 import {
   type Checkpoints,
@@ -21,6 +21,7 @@ import { type IdSource, type InstanceId, toSallyportError } from '@sallyport/pro
 import type { DenyDesk } from '../deny/deny-desk.ts'
 import type { GuestEndpoint } from '../mcp/guest-endpoint.ts'
 import type { Metrics } from '../metrics.ts'
+import type { LivePki } from '../pki/live-pki.ts'
 import type { GuestWays } from '../relay/guest-ways.ts'
 import type { KeyKeeper } from '../vault/key-keeper.ts'
 import type { Courier } from '../webhooks/courier.ts'
@@ -35,6 +36,7 @@ export interface ChoresDeps {
   readonly metrics: Metrics
   readonly path: CallPath
   readonly keys: KeyKeeper
+  readonly certificates: Pick<LivePki, 'round'>
   readonly refresher: Refresher
   readonly checkpoints: Checkpoints
   readonly courier: Courier
@@ -61,10 +63,11 @@ const healthEveryMs = 5_000
 const sweepEveryMs = 5_000
 const checkpointEveryMs = 60_000
 const retentionEveryMs = 3_600_000
+const certificatesEveryMs = 6 * 3_600_000
 
 /** Resolves once the lease is held and what earlier instances left was taken over. */
 export async function startChores(deps: ChoresDeps): Promise<{ stop(): Promise<void> }> {
-  const { store, path, keys, refresher, checkpoints, courier, settings } = deps
+  const { store, path, keys, certificates, refresher, checkpoints, courier, settings } = deps
   const { watch, guestWays, denySets, endpoint, instance, startedAt, log } = deps
   const lease = { id: instance, startedAt }
   if (store.engine === 'sqlite') await endEarlierLeases(store)
@@ -112,6 +115,7 @@ export async function startChores(deps: ChoresDeps): Promise<{ stop(): Promise<v
     every(healthEveryMs, 'health', () => tellConditions(deps)),
     every(checkpointEveryMs, 'checkpoint', () => checkpoints.write()),
     every(retentionEveryMs, 'retention', () => sweepBodies(store), 0),
+    every(certificatesEveryMs, 'certificates', () => certificates.round()),
   ]
   return {
     stop: async () => {

@@ -133,14 +133,14 @@ async function compose(
   const handleControl = createControlApi(apiDeps(parts, guestWays, endpoint))
 
   await workerSide.start(undo)
-  const { path, admin, keys, refresher } = workerSide
+  const { path, admin, keys, refresher, certificates } = workerSide
   const courier = new Courier({
     store,
     send: (webhook, delivery) => admin.sendWebhook(toSend(webhook, delivery)),
     log,
   })
   const running = { ...side, store, path, keys, refresher, courier, settings, watch, guestWays }
-  const chores = await startChores({ ...running, denySets, endpoint, startedAt })
+  const chores = await startChores({ ...running, certificates, denySets, endpoint, startedAt })
   await denyOwnListeners(store, { source: instance, entries: ownPlacesOf(doors, options) })
   await denySets.round()
   undo.push(() => chores.stop())

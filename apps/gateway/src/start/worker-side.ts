@@ -5,6 +5,7 @@ import type { ErrorCode, IdSource, InstanceId } from '@sallyport/protocol'
 import { release, SallyportError, toSallyportError } from '@sallyport/protocol'
 import { type Hello, wireVersion } from '@sallyport/protocol/node'
 import type { Metrics } from '../metrics.ts'
+import { LivePki } from '../pki/live-pki.ts'
 import { KeyKeeper } from '../vault/key-keeper.ts'
 import { LinkedWorkerAdmin } from '../worker/admin.ts'
 import { systemClock } from '../worker/clock.ts'
@@ -24,6 +25,7 @@ import type { Undo } from './undo.ts'
 
 export interface WorkerSide {
   readonly supervisor: WorkerKeeper
+  readonly certificates: LivePki
   readonly link: WorkerLink
   readonly admin: LinkedWorkerAdmin
   readonly oauth: LinkedOAuth
@@ -52,11 +54,8 @@ const helloMs = 20_000
 export function createWorkerSide(options: UpOptions, deps: WorkerSideDeps): WorkerSide {
   const { foundations, journal, toolsets, doors, ids, instance, metrics, log, observed } = deps
   const { pki, store, bodies } = foundations
-  const identity = {
-    certificatePem: pki.gateway.certificatePem,
-    privateKeyPem: pki.gateway.privateKeyPem,
-    authorityPem: pki.authorityPem,
-  }
+  const certificates = new LivePki({ dataDir: options.dataDir, pki, log, now: Date.now })
+  const { identity, expiresAt: certificateExpiresAt } = certificates
   const hello = (): Hello => ({
     wire: wireVersion,
     release,
@@ -76,7 +75,6 @@ export function createWorkerSide(options: UpOptions, deps: WorkerSideDeps): Work
     : new WorkerSupervisor({ ...common, workerFiles, ...supervision(options) })
   const { address } = keeper
   const link = new WorkerLink({ ...common, address, refuses: refuser(options) })
-  const certificateExpiresAt = Math.min(...Object.values(pki.expiresAt))
   const supervised = () => keeper.state()
   const linked = { link, ids, now: Date.now }
   const admin = new LinkedWorkerAdmin({ ...linked, supervised, certificateExpiresAt })
@@ -99,6 +97,7 @@ export function createWorkerSide(options: UpOptions, deps: WorkerSideDeps): Work
   })
   return {
     supervisor: keeper,
+    certificates,
     link,
     admin,
     ...oauth,

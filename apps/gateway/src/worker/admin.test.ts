@@ -63,7 +63,7 @@ function adminOf(
     ids: (kind) => `${kind}_1` as never,
     now: () => 1_000,
     supervised: () => supervised,
-    certificateExpiresAt: 5,
+    certificateExpiresAt: () => 5,
   })
   const goDown = () => {
     isUp = false

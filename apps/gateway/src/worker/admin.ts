@@ -44,7 +44,7 @@ export interface LinkedAdminOptions extends OrderClaimsDeps {
   /** The worker that this gateway started, when there is one. */
   readonly supervised: () => SupervisedWorker | null
   /** When the first certificate ends. */
-  readonly certificateExpiresAt: number
+  readonly certificateExpiresAt: () => number
 }
 
 const listMs = 30_000
@@ -100,7 +100,7 @@ export class LinkedWorkerAdmin implements WorkerAdmin {
       pid: own?.pid ?? hello?.pid ?? null,
       coreDumps: hello?.coreDumps ?? null,
       isolation: hello?.walls ? isolationOf(hello.walls, own?.unisolatedBecause ?? []) : null,
-      certificateExpiresAt: this.#options.certificateExpiresAt,
+      certificateExpiresAt: this.#options.certificateExpiresAt(),
     }
   }
 

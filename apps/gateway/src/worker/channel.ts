@@ -21,7 +21,8 @@ const closeWithinMs = 1_000
 
 export interface ChannelOptions {
   readonly address: WorkerAddress
-  readonly identity: Identity
+  /** Asked for each connection: certificates are renewed. */
+  readonly identity: () => Identity
   readonly clock: Clock
   /** Made anew for each connection: it holds the time. */
   readonly hello: () => Hello
@@ -41,7 +42,8 @@ export interface ChannelEvents {
  * its cause telling why.
  */
 export function openChannel(options: ChannelOptions): Promise<Channel> {
-  const socket = dial(options.address, options.identity)
+  const identity = options.identity()
+  const socket = dial(options.address, identity)
   const reader = new FrameReader()
   return new Promise((resolve, reject) => {
     let problem: unknown = new Error('no hello in time')
@@ -55,11 +57,12 @@ export function openChannel(options: ChannelOptions): Promise<Channel> {
         const [first, ...rest] = reader.push(chunk)
         if (!first) return
         // One of another release may look otherwise: its form is judged with the rest of it.
-        const isHello = first.kind === 'hello' && typeof first.head === 'object' && first.head
-        if (!isHello) throw new Error('the peer does not begin with hello')
+        const hello = first.kind === 'hello' ? (first.head as Hello | undefined) : undefined
+        if (typeof hello !== 'object' || hello === null)
+          throw new Error('the peer does not begin with hello')
         cancelTimer()
         socket.off('data', onData).off('close', onClose)
-        resolve(new Channel(socket, reader, rest, first.head as Hello, options.clock))
+        resolve(new Channel({ socket, identity, reader, early: rest, hello, clock: options.clock }))
       } catch (thrown) {
         problem = thrown
         socket.destroy()
@@ -76,8 +79,20 @@ export function openChannel(options: ChannelOptions): Promise<Channel> {
   })
 }
 
+interface ChannelParts {
+  readonly socket: TLSSocket
+  readonly identity: Identity
+  readonly reader: FrameReader
+  /** Frames that came with the hello. */
+  readonly early: Frame[]
+  readonly hello: Hello
+  readonly clock: Clock
+}
+
 export class Channel {
   readonly hello: Hello
+  /** What this side showed on it: orders that it carries are signed by that. */
+  readonly identity: Identity
   readonly #socket: TLSSocket
   readonly #reader: FrameReader
   readonly #early: Frame[]
@@ -89,8 +104,9 @@ export class Channel {
   #cancelPing = (): void => {}
   #open = true
 
-  constructor(socket: TLSSocket, reader: FrameReader, early: Frame[], hello: Hello, clock: Clock) {
+  constructor({ socket, identity, reader, early, hello, clock }: ChannelParts) {
     this.#socket = socket
+    this.identity = identity
     this.#reader = reader
     this.#early = early
     this.hello = hello

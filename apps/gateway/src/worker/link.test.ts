@@ -2,6 +2,7 @@ import { createHash, createPublicKey, X509Certificate } from 'node:crypto'
 import type { Order } from '@sallyport/core'
 import type { IntentId } from '@sallyport/protocol'
 import {
+  certificateKid,
   createAuthority,
   digestBytes,
   type Frame,
@@ -41,7 +42,7 @@ interface Seen {
 
 function startLink(
   path: string,
-  options: { identity?: Identity; clock?: Clock } = {},
+  options: { identity?: () => Identity; clock?: Clock } = {},
 ): { link: WorkerLink; seen: Seen } {
   const events: unknown[][] = []
   const logged: object[] = []
@@ -55,7 +56,7 @@ function startLink(
   const log = (fields: object) => logged.push(fields)
   const link = new WorkerLink({
     address: { path },
-    identity: options.identity ?? identityOf('gateway'),
+    identity: options.identity ?? (() => identityOf('gateway')),
     clock: options.clock ?? systemClock,
     hello: () => helloOf({ role: 'gateway', instance: 'ins_gateway' }),
     log: { info: log, warn: log, error: log },
@@ -150,7 +151,7 @@ test('refuses a peer whose certificate is not one of a worker', async () => {
 test('is not connected where its own certificate is refused, though TLS 1.3 told it so', async () => {
   const worker = await startWorker()
   const other = createAuthority({ commonName: 'other', days: 1 })
-  const { link } = startLink(worker.path, { identity: identityOf('gateway', other) })
+  const { link } = startLink(worker.path, { identity: () => identityOf('gateway', other) })
   await expect(link.whenUp(300)).rejects.toMatchObject({ code: 'worker_down' })
   expect(worker.connections).toEqual([])
 })
@@ -187,7 +188,7 @@ test('comes up when a worker of the same release takes the place of another', as
 test('sends a signed batch, its bodies and its commit as one write', async () => {
   const identity = identityOf('gateway')
   const worker = await startWorker()
-  const { link } = startLink(worker.path, { identity })
+  const { link } = startLink(worker.path, { identity: () => identity })
   await link.whenUp(5_000)
   const connection = await worker.connection(0)
   await connection.receive('hello')
@@ -214,6 +215,29 @@ test('sends a signed batch, its bodies and its commit as one write', async () =>
   expect(second?.head).toEqual({ intent: 'int_2' })
   expect(second?.raw.toString()).toBe('{"n":2}')
   expect(committed?.head).toEqual({ batch, admitted: [1] })
+})
+
+test('after its certificate was renewed, a connection still signs with the one that it showed', async () => {
+  const [first, second] = [identityOf('gateway'), identityOf('gateway')]
+  let identity = first
+  const worker = await startWorker()
+  const { link, seen } = startLink(worker.path, { identity: () => identity })
+  await link.whenUp(5_000)
+  const kidOf = ({ certificatePem }: Identity) =>
+    certificateKid(new X509Certificate(certificatePem).publicKey)
+  const signed = async (at: number, order: number) => {
+    const connection = await worker.connection(at)
+    link.send([orderOf(order)]).abort()
+    const [intents] = await connection.receive('intents')
+    const { jws } = (intents as Frame).head as { jws: string }
+    const [header = ''] = jws.split('.')
+    return JSON.parse(Buffer.from(header, 'base64url').toString()).kid
+  }
+  identity = second
+  expect(await signed(0, 1)).toBe(kidOf(first))
+  worker.connections[0]?.cut()
+  await seen.until('up', 2)
+  expect(await signed(1, 2)).toBe(kidOf(second))
 })
 
 test('sends everything of one turn as one write, what was settled as one frame', async () => {

@@ -20,6 +20,7 @@ import {
 } from '@sallyport/protocol/node'
 import type { SignBatch } from './carried-orders.ts'
 import { type Channel, type ChannelOptions, openChannel } from './channel.ts'
+import type { Identity } from './dial.ts'
 import { type DirectAnswer, DirectOrders } from './direct-orders.ts'
 import { judgeHello } from './judge-hello.ts'
 import type { Log } from './log.ts'
@@ -42,7 +43,6 @@ const lastDelayMs = 1_000
 
 export class WorkerLink implements WorkerPort {
   readonly #options: LinkOptions
-  readonly #sign: SignBatch
   readonly #direct: DirectOrders
   #events: WorkerEvents | undefined
   #connection: WorkerConnection | undefined
@@ -53,11 +53,7 @@ export class WorkerLink implements WorkerPort {
   #waiting: { resolve: (instance: string) => void; reject: (error: SallyportError) => void }[] = []
 
   constructor(options: LinkOptions) {
-    const { certificatePem, privateKeyPem } = options.identity
-    const kid = certificateKid(new X509Certificate(certificatePem).publicKey)
-    const key = createPrivateKey(privateKeyPem)
     this.#options = options
-    this.#sign = (payload) => signJws(payload, kid, key)
     this.#direct = new DirectOrders(options.clock)
   }
 
@@ -174,7 +170,7 @@ export class WorkerLink implements WorkerPort {
     }
     this.#code = null
     this.#delay = firstDelayMs
-    this.#connection = new WorkerConnection(channel, this.#sign, clock, {
+    this.#connection = new WorkerConnection(channel, signerOf(channel.identity), clock, {
       result: (head, raw) => this.#onResult(head, raw),
       progress: (head) => this.#events?.progress(head),
       observed: (head) => this.#events?.observed(head),
@@ -223,6 +219,12 @@ export class WorkerLink implements WorkerPort {
   #refuseWaiting(error: SallyportError): void {
     for (const { reject } of this.#waiting.splice(0)) reject(error)
   }
+}
+
+function signerOf({ certificatePem, privateKeyPem }: Identity): SignBatch {
+  const kid = certificateKid(new X509Certificate(certificatePem).publicKey)
+  const key = createPrivateKey(privateKeyPem)
+  return (payload) => signJws(payload, kid, key)
 }
 
 function describe({ release, build, pid }: Hello): Error {

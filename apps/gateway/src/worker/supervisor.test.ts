@@ -63,7 +63,7 @@ function supervisorOf(options: Partial<SupervisorOptions> & { clock?: Clock } = 
   const supervisor = new WorkerSupervisor({
     dataDir: data,
     workerFiles: pki.workerFiles,
-    identity: { ...pki.gateway, authorityPem: pki.authorityPem },
+    identity: () => ({ ...pki.gateway, authorityPem: pki.authorityPem }),
     hello: () => helloOf({ role: 'gateway', instance: 'ins_gateway' }),
     build: 'test',
     allowLocalUpstreams: false,

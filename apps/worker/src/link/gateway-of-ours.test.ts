@@ -33,7 +33,7 @@ async function start(url: string) {
   const nothing = { info() {}, warn() {}, error() {} }
   const link = new WorkerLink({
     address: { path: bench.worker.path },
-    identity: { ...identity('gateway'), authorityPem: authority.certificatePem },
+    identity: () => ({ ...identity('gateway'), authorityPem: authority.certificatePem }),
     clock: systemClock,
     hello: (): Hello => ({ ...hello, role: 'gateway', instance: ids('instance'), now: Date.now() }),
     log: nothing,
@@ -49,7 +49,7 @@ async function start(url: string) {
   })
   await link.whenUp(5_000)
   const linked = { link, ids, now: Date.now, supervised: () => null }
-  const admin = new LinkedWorkerAdmin({ ...linked, certificateExpiresAt: 0 })
+  const admin = new LinkedWorkerAdmin({ ...linked, certificateExpiresAt: () => 0 })
   return { bench, link, admin, told }
 }
 

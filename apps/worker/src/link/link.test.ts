@@ -1,4 +1,6 @@
 /** The connection to gateways: where it listens, and that one gateway does not disturb another. */
+import { X509Certificate } from 'node:crypto'
+import { connect } from 'node:tls'
 import { afterEach, expect, test } from 'vitest'
 import { startUpstream } from '../../../../tests/upstreams/scripted-upstream.ts'
 import { Bench } from '../testing/bench.ts'
@@ -26,6 +28,45 @@ test('listens on TCP with the same certificates', async () => {
   expect(gateway.hello.role).toBe('worker')
   gateway.cut()
   await expect(dial('operator')).rejects.toThrow()
+})
+
+test('a renewed certificate is shown from the next connection on; who is there stays', async () => {
+  const upstream = await startUpstream()
+  const bench = await Bench.start({ url: upstream.url })
+  open.push(upstream, { close: () => bench.stop() })
+  await bench.review()
+  const shown = () =>
+    new Promise<string>((resolve, reject) => {
+      const { certificatePem: cert, privateKeyPem: key } = identity('gateway')
+      const trust = {
+        cert,
+        key,
+        ca: authority.certificatePem,
+        checkServerIdentity: () => undefined,
+      }
+      const socket = connect({ path: bench.worker.path, ...trust }, () => {
+        resolve(socket.getPeerX509Certificate()?.fingerprint256 ?? '')
+        socket.destroy()
+      }).on('error', reject)
+    })
+  const before = await shown()
+  const next = identity('worker')
+  bench.worker.worker.renew(next)
+  expect(await shown()).toBe(new X509Certificate(next.certificatePem).fingerprint256)
+  expect(await shown()).not.toBe(before)
+  expect((await bench.call('counter_read')).head.verdict).toBe('result')
+  expect(() =>
+    bench.worker.worker.renew({ ...next, privateKeyPem: identity('worker').privateKeyPem }),
+  ).toThrow()
+  expect(await shown()).toBe(new X509Certificate(next.certificatePem).fingerprint256)
+  // A role that is no gateway's is let in no more than before.
+  await expect(
+    ScriptedGateway.connect({
+      address: { path: bench.worker.path },
+      identity: identity('operator'),
+      authorityPem: authority.certificatePem,
+    }),
+  ).rejects.toThrow()
 })
 
 test('an upstream where a gateway listens is not called, and is when that gateway is gone', async () => {

@@ -1,18 +1,17 @@
 /** Listens for gateways: TLS 1.3, both sides with certificates of our own authority, and only the role `gateway`. */
 import { chmodSync, rmSync, statSync } from 'node:fs'
-import { connect as probe, type Server } from 'node:net'
-import { createServer, type TLSSocket } from 'node:tls'
+import { connect as probe } from 'node:net'
+import { createServer, type Server, type TLSSocket } from 'node:tls'
 import { SallyportError } from '@sallyport/protocol'
 import { certificateRole } from '@sallyport/protocol/node'
 import type { Place } from '../options.ts'
 import { GatewayLink, type LinkOptions } from './gateway-link.ts'
+import type { OwnCertificate } from './renewed-certificate.ts'
 
-export interface ListenerOptions extends LinkOptions {
+export interface ListenerOptions extends LinkOptions, OwnCertificate {
   readonly place: Place
   /** Who is in the worker's group may connect to its socket; what they are is shown by their certificate as ever. */
   readonly groupSocket?: boolean | undefined
-  readonly certificatePem: string
-  readonly privateKeyPem: string
   readonly authorityPem: string
 }
 
@@ -27,12 +26,9 @@ export class Listener {
     this.#options = options
     this.#server = createServer(
       {
-        cert: options.certificatePem,
-        key: options.privateKeyPem,
-        ca: options.authorityPem,
+        ...contextOf(options),
         requestCert: true,
         rejectUnauthorized: true,
-        minVersion: 'TLSv1.3',
         handshakeTimeout: handshakeMs,
       },
       (socket) => this.#accept(socket),
@@ -55,6 +51,11 @@ export class Listener {
       process.umask(mask)
     })
     if ('path' in place) chmodSync(place.path, mode)
+  }
+
+  /** Shows another certificate from the next connection on; throws for one that is not of its key. */
+  renew(own: OwnCertificate): void {
+    this.#server.setSecureContext(contextOf({ ...this.#options, ...own }))
   }
 
   /** Where it listens, for TCP also the port that was free. */
@@ -86,6 +87,11 @@ export class Listener {
     this.#links.add(link)
     socket.once('close', () => this.#links.delete(link))
   }
+}
+
+function contextOf(options: OwnCertificate & Pick<ListenerOptions, 'authorityPem'>) {
+  const { certificatePem: cert, privateKeyPem: key, authorityPem: ca } = options
+  return { cert, key, ca, minVersion: 'TLSv1.3' } as const
 }
 
 /** Unlinks a socket nobody answers at. One that somebody does answer at is another worker's. */
