@@ -44,7 +44,7 @@ export class ScriptedWorker implements WorkerAdmin {
     certificateExpiresAt: null,
   }
   /** Of a webhook that is sent. */
-  answered: Pick<ResultHead, 'verdict' | 'code'> | SallyportError = { verdict: 'result' }
+  answered: Pick<ResultHead, 'verdict' | 'code' | 'status'> | SallyportError = { verdict: 'result' }
   /** Keys of the vault; the one of the world when not set. */
   held: readonly [HeldKey, ...HeldKey[]] | undefined
   known: KeyView['known'] = []

@@ -117,3 +117,29 @@ test('what the receiver did not take is tried again under the same id, also afte
   const [hook] = (await sallyport.api('webhook.list')).items
   expect(hook).toMatchObject({ name: 'chat', state: 'active' })
 }, 120_000)
+
+test('a receiver that is gone is told nothing more, also after a restart, until it is switched on', async () => {
+  receiver.answer = (response) => response.writeHead(410).end()
+  const hook = async () => (await sallyport.api('webhook.list')).items[0]
+  const decided = async (name: string) => {
+    const answer = ask(name)
+    await sallyport.api('approval.deny', { id: await pending() }, {})
+    await answer
+  }
+  await decided('lost')
+  const off = await eventually(hook, (found) => found?.state === 'off', 15_000)
+  expect(off).toMatchObject({ lastFailure: { code: 'webhook_refused' }, waiting: 0 })
+  expect(off?.goneAt).not.toBeNull()
+  await sallyport.restart()
+  receiver.received.length = 0
+  receiver.answer = (response) => response.writeHead(204).end()
+  await decided('silent')
+  await sallyport.api('webhook.enable', { id: off?.id ?? '' })
+  await decided('back')
+  await told('approval.denied')
+  // Of what was decided while it was off there is no word.
+  const types = receiver.received.map(({ body }) => JSON.parse(body).type)
+  expect(types).toEqual(['approval.requested', 'approval.denied'])
+  const on = await eventually(hook, (found) => found?.state === 'active')
+  expect(on).toMatchObject({ goneAt: null, waiting: 0 })
+}, 60_000)

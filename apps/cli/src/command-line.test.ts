@@ -55,6 +55,7 @@ test.each([
   [['executions', 'list'], 'execution.list', {}],
   [['executions', 'show', ids.execution], 'execution.show', { id: ids.execution }],
   [['webhook', 'list'], 'webhook.list', {}],
+  [['webhook', 'enable', 'pager'], 'webhook.enable', { id: ids.webhook }],
   [['webhook', 'remove', 'pager'], 'webhook.remove', { id: ids.webhook }],
   [['webhook', 'test', 'pager'], 'webhook.test', { id: ids.webhook }],
   [['user', 'disable', 'ada'], 'user.disable', { name: 'ada' }],

@@ -89,6 +89,7 @@ import {
 import {
   outboxContract,
   webhookRemovalContract,
+  webhookSwitchContract,
   webhooksContract,
 } from './contract/webhooks-contract.ts'
 
@@ -157,6 +158,7 @@ const parts: readonly (readonly [string, (subject: GetSubject) => void])[] = [
   ['denials of sessions', sessionDenialsContract],
   ['webhooks', webhooksContract],
   ['removal of webhooks', webhookRemovalContract],
+  ['webhooks that are off', webhookSwitchContract],
   ['outbox', outboxContract],
   ['announcements', announcementsContract],
   ['listeners', listenersContract],

@@ -105,6 +105,7 @@ test('a secret that cannot sign is refused with what it must be, and not repeate
 })
 
 test.each([
+  ['enable', 'webhook.enable'],
   ['remove', 'webhook.remove'],
   ['test', 'webhook.test'],
 ] as const)('%s finds the webhook by its name', async (word, route) => {
@@ -137,4 +138,18 @@ test('a list tells where, of what, and what came of it', async () => {
     ['1 webhook'],
     [''],
   ])
+})
+
+test('a list and a test tell of one that is off why it is, and how it is switched on', async () => {
+  const lastFailure = { code: 'webhook_refused', at }
+  const off = { ...webhook, state: 'off' as const, lastFailure, goneAt: at }
+  api.answer('webhook.list', { items: [off] })
+  api.answer('webhook.test', off)
+  const why =
+    /^pager is off: its receiver answered that it is gone \(410\) at .*\. When it is back: sallyport webhook enable pager$/m
+  const { stdout } = await run(['list'])
+  expect(stdout).toMatch(/^pager +off +/m)
+  expect(stdout).toMatch(why)
+  expect((await run(['test', 'pager'])).stdout).toMatch(why)
+  expect((await run(['enable', 'pager'])).stdout).not.toContain('is off')
 })

@@ -30,6 +30,11 @@ export function addWebhookCommands(program: Command, world: World): void {
     example: 'sallyport webhook list',
   }).action(perform(world, listWebhooks))
   verb(webhook, {
+    usage: 'enable <name>',
+    description: 'Switch on a webhook whose receiver was gone (410)',
+    example: 'sallyport webhook enable pager',
+  }).action(perform(world, enableWebhook))
+  verb(webhook, {
     usage: 'remove <name>',
     description: 'Remove a webhook; what still waits for it is dropped',
     example: 'sallyport webhook remove pager',
@@ -108,7 +113,23 @@ async function listWebhooks(run: Run): Promise<Outcome> {
       one.waiting,
     ]),
   )
-  return { json: answer, text: `${rows}\n${count(answer.items.length, 'webhook')}` }
+  const off = answer.items.map(whyOff).filter((why) => why !== undefined)
+  const text = [rows, count(answer.items.length, 'webhook'), ...off].join('\n')
+  return { json: answer, text }
+}
+
+/** Undefined for one that is on. */
+function whyOff({ name, goneAt }: Webhook): string | undefined {
+  if (goneAt === null) return undefined
+  const why = `its receiver answered that it is gone (410) at ${moment(goneAt)}`
+  return `${cellText(name)} is off: ${why}. When it is back: sallyport webhook enable ${cellText(name)}`
+}
+
+async function enableWebhook(run: Run, name: string): Promise<Outcome> {
+  const params = { id: await idOf(run, name) }
+  const answer = await run.call('webhook.enable', { params })
+  const next = `Next: sallyport webhook test ${cellText(answer.name)}`
+  return { json: answer, text: `${describe(run, answer)}\n${next}` }
 }
 
 async function removeWebhook(run: Run, name: string): Promise<Outcome> {
@@ -138,7 +159,7 @@ async function idOf(run: Run, name: string): Promise<string> {
 }
 
 function describe({ style }: Run, one: Webhook): string {
-  return facts(style, [
+  const shown = facts(style, [
     ['name', one.name],
     ['id', one.id],
     ['state', one.state],
@@ -148,6 +169,7 @@ function describe({ style }: Run, one: Webhook): string {
     ['failed', one.lastFailure ? `${one.lastFailure.code} at ${moment(one.lastFailure.at)}` : null],
     ['waiting', one.waiting],
   ])
+  return [shown, whyOff(one)].filter((text) => text !== undefined).join('\n')
 }
 
 function eventText({ events }: Webhook): string {

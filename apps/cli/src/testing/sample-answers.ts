@@ -371,6 +371,7 @@ export const sampleAnswers: { [N in RouteName]: Answer<N> } = {
   },
   'webhook.list': { items: [webhook] },
   'webhook.create': { ...webhook, plaintext: false },
+  'webhook.enable': webhook,
   'webhook.remove': webhook,
   'webhook.test': webhook,
   'audit.export': {

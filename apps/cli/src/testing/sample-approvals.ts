@@ -45,5 +45,6 @@ export const webhook: Answer<'webhook.test'> = {
   createdAt: at,
   lastDeliveredAt: null,
   lastFailure: null,
+  goneAt: null,
   waiting: 0,
 }

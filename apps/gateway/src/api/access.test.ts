@@ -50,6 +50,7 @@ test('these routes are for administrators alone', () => {
     'user.disable',
     'user.list',
     'webhook.create',
+    'webhook.enable',
     'webhook.list',
     'webhook.remove',
     'webhook.test',

@@ -40,6 +40,7 @@ test('a webhook is told of everything unless it says of what; where it leads sta
     createdAt: expect.any(String),
     lastDeliveredAt: null,
     lastFailure: null,
+    goneAt: null,
     waiting: 0,
   }
   expect(reply.json).toEqual({ ...chat, plaintext: false })
@@ -115,6 +116,22 @@ test('a test is sent once, and what came of it is shown', async () => {
   expect(api.worker.sent).toHaveLength(2)
 })
 
+test('a test that is told that the receiver is gone switches it off; only a person switches it on', async () => {
+  const { id } = await create()
+  const params = { id }
+  api.worker.answered = { verdict: 'result', code: 'webhook_refused', status: 410 }
+  const gone = await api.call('admin', 'webhook.test', { params })
+  expect(gone.json).toMatchObject({ state: 'off', goneAt: expect.any(String) })
+  api.worker.answered = { verdict: 'result', status: 204 }
+  const fine = await api.call('admin', 'webhook.test', { params })
+  expect(fine.json).toMatchObject({ state: 'off', lastFailure: null, goneAt: gone.json.goneAt })
+  for (let n = 0; n < 2; n++) {
+    const on = await api.call('admin', 'webhook.enable', { params })
+    expect(on.json).toMatchObject({ id, state: 'active', goneAt: null })
+  }
+  expect(await list()).toMatchObject([{ state: 'active' }])
+})
+
 test('without a worker a test says so, and nothing is noted', async () => {
   const { id } = await create()
   api.worker.answered = new SallyportError('worker_down')
@@ -141,7 +158,7 @@ test('what waits goes with the webhook', async () => {
   const params = { id: webhookId }
   expect((await api.call('admin', 'webhook.remove', { params })).json).toMatchObject({ waiting: 0 })
   expect(await list()).toMatchObject([{ id: other, waiting: 1 }])
-  for (const name of ['webhook.remove', 'webhook.test'] as const)
+  for (const name of ['webhook.enable', 'webhook.remove', 'webhook.test'] as const)
     for (const id of [webhookId, 'whk_1'])
       expect((await api.call('admin', name, { params: { id } })).status).toBe(404)
 })

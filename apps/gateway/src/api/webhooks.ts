@@ -1,6 +1,6 @@
-import { createWebhook, removeWebhook, type Webhook } from '@sallyport/core'
+import { createWebhook, enableWebhook, removeWebhook, type Webhook } from '@sallyport/core'
 import { type Answer, isId, SallyportError, type WebhookId } from '@sallyport/protocol'
-import { failureOf } from '../webhooks/courier.ts'
+import { failureOf, saysGone } from '../webhooks/courier.ts'
 import { toSend } from '../webhooks/to-send.ts'
 import type { ApiDeps } from './api-deps.ts'
 import { isPlaintext, secretsOfWebhook } from './given-secrets.ts'
@@ -25,6 +25,8 @@ export function webhookHandlers(deps: ApiDeps): HandlersOf<'webhook'> {
       const created = await createWebhook(deps, actor, webhook, destinations)
       return { ...(await show(created)), plaintext: isPlaintext(body) }
     },
+    'webhook.enable': async ({ actor, params }) =>
+      show(await enableWebhook(deps, actor, params.id)),
     'webhook.remove': async ({ actor, params }) =>
       viewWebhook(await removeWebhook(deps, actor, params.id), 0),
     'webhook.test': async ({ params }) => {
@@ -44,30 +46,38 @@ function webhookId(text: string): WebhookId {
 async function tryOut({ store, worker, ids }: ApiDeps, webhook: Webhook): Promise<Webhook> {
   const timestamp = viewTime(await store.transact((tx) => tx.now(), { flush: 'later' }))
   const text = JSON.stringify({ type: 'test', timestamp, data: {} })
-  const code = failureOf(await worker.sendWebhook(toSend(webhook, { id: ids('delivery'), text })))
+  const head = await worker.sendWebhook(toSend(webhook, { id: ids('delivery'), text }))
+  const code = failureOf(head)
   return store.transact(async (tx) => {
     const at = await tx.now()
     const came =
       code === undefined
         ? { lastDeliveredAt: at, lastFailure: null }
         : { lastFailure: { code, at } }
+    if (saysGone(head)) await tx.webhooks.switchOff(webhook.id, at)
     const noted = { ...webhook, ...came }
     await tx.webhooks.noteDelivery(noted)
-    return noted
+    return (await tx.webhooks.get(webhook.id)) ?? noted
   })
 }
 
 function viewWebhook(webhook: Webhook, waiting: number): Answer<'webhook.test'> {
-  const { id, name, clear, events, createdAt, lastDeliveredAt, lastFailure } = webhook
+  const { id, name, clear, events, createdAt, lastDeliveredAt, lastFailure, goneAt } = webhook
   return {
     id,
     name,
-    state: lastFailure === null ? 'active' : 'failing',
+    state: stateOf(webhook),
     host: `${clear.scheme}://${clear.host}:${clear.port}`,
     events: [...events],
     createdAt: viewTime(createdAt),
     lastDeliveredAt: viewTimeOrNull(lastDeliveredAt),
     lastFailure: lastFailure && { code: lastFailure.code, at: viewTime(lastFailure.at) },
+    goneAt: viewTimeOrNull(goneAt),
     waiting,
   }
+}
+
+function stateOf({ goneAt, lastFailure }: Webhook): Answer<'webhook.test'>['state'] {
+  if (goneAt !== null) return 'off'
+  return lastFailure === null ? 'active' : 'failing'
 }

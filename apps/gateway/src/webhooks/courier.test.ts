@@ -76,20 +76,50 @@ test('what is not taken is tried again as it was, less and less often, and given
   expect(await store.webhooks.get(webhook.id)).toMatchObject({ lastFailure })
 })
 
-test('what a receiver refuses is tried again; what is gone there is not', async () => {
-  const statusOf = (status: number) => async () =>
-    ({ verdict: 'result', code: 'webhook_refused', status }) as unknown as ResultHead
+const statusOf = (status: number) => async () =>
+  ({ verdict: 'result', code: 'webhook_refused', status }) as unknown as ResultHead
+const another = () => exampleDelivery({ webhookId: webhook.id, createdAt: now, nextAt: now })
+
+test('what a receiver refuses is tried again; one that is gone is asked nothing until it is switched on', async () => {
   answer = statusOf(404)
   await courier().round()
   expect(await waiting()).toBe(1)
   now += 5 * second
   answer = statusOf(410)
+  const enqueue = () => store.transact((tx) => tx.webhooks.enqueue([another()]))
+  await enqueue()
   await courier().round()
   expect(await waiting()).toBe(0)
   expect(attempts).toHaveLength(2)
-  expect(logged).toEqual(['webhook not delivered', 'webhook given up'])
+  expect(logged).toEqual([
+    'webhook not delivered',
+    'webhook switched off: its receiver is gone (410); "sallyport webhook enable NAME" when it is back',
+  ])
   const lastFailure = { code: 'webhook_refused', at: now }
-  expect(await store.webhooks.get(webhook.id)).toMatchObject({ lastFailure })
+  expect(await store.webhooks.get(webhook.id)).toMatchObject({ lastFailure, goneAt: now })
+  await enqueue()
+  now += hour
+  await courier().round()
+  expect(attempts).toHaveLength(2)
+  await store.transact((tx) => tx.webhooks.switchOn(webhook.id))
+  answer = async () => taken
+  await enqueue()
+  await courier().round()
+  expect(attempts).toHaveLength(3)
+  expect(await store.webhooks.get(webhook.id)).toMatchObject({ lastFailure: null, goneAt: null })
+})
+
+test('what is on its way when another gateway finds it gone switches nothing on, and is the last', async () => {
+  await store.transact((tx) => tx.webhooks.enqueue([another()]))
+  const hung = Promise.withResolvers<ResultHead>()
+  answer = () => hung.promise
+  const round = courier().round()
+  await expect.poll(() => attempts.length).toBe(1)
+  await store.transact((tx) => tx.webhooks.switchOff(webhook.id, now))
+  hung.resolve(taken)
+  await round
+  expect(attempts).toHaveLength(1)
+  expect(await store.webhooks.get(webhook.id)).toMatchObject({ goneAt: now })
 })
 
 test('what was taken is not tried again', async () => {

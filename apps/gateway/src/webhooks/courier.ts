@@ -16,8 +16,10 @@ export interface CourierDeps {
 const atOnce = 20
 /** Longer than an attempt can take: what this gateway did not report by then, another one tries. */
 const takenForMs = 60_000
-/** The status of a receiver that wants this event no more. Another refusal may be one that somebody mends. */
+/** The status of a receiver that is gone for good. Any other refusal may be one that somebody mends there. */
 const gone = 410
+const switchedOff =
+  'webhook switched off: its receiver is gone (410); "sallyport webhook enable NAME" when it is back'
 
 export class Courier {
   readonly #deps: CourierDeps
@@ -51,23 +53,32 @@ export class Courier {
   async #carryTo(id: WebhookId, deliveries: readonly WebhookDelivery[]): Promise<void> {
     for (const delivery of deliveries) {
       const webhook = await this.#deps.store.webhooks.get(id)
-      if (webhook) await this.#attempt(webhook, delivery)
+      // What was put there while it was switched off is not for it.
+      if (webhook && webhook.goneAt !== null) await this.#drop(delivery)
+      else if (webhook) await this.#attempt(webhook, delivery)
     }
+  }
+
+  async #drop({ id }: WebhookDelivery): Promise<void> {
+    await this.#deps.store.transact((tx) => tx.webhooks.drop([id]))
   }
 
   async #attempt(webhook: Webhook, delivery: WebhookDelivery): Promise<void> {
     const { store, send, log } = this.#deps
     const { code, isGone } = await send(webhook, delivery).then(
-      (head) => ({ code: failureOf(head), isGone: head.status === gone }),
+      (head) => ({ code: failureOf(head), isGone: saysGone(head) }),
       (thrown) => ({ code: toSallyportError(thrown).code, isGone: false }),
     )
     const attempts = delivery.attempts + 1
     const pause = code === undefined || isGone ? undefined : retryAfterMs(attempts)
     const told = { webhook: webhook.name, event: delivery.event, delivery: delivery.id, attempts }
-    if (code !== undefined && pause === undefined) log.error({ ...told, code }, 'webhook given up')
+    if (isGone) log.error({ ...told, code }, switchedOff)
+    else if (code !== undefined && pause === undefined)
+      log.error({ ...told, code }, 'webhook given up')
     else if (code !== undefined) log.warn({ ...told, code }, 'webhook not delivered')
     await store.transact(async (tx) => {
       const now = await tx.now()
+      if (isGone) await tx.webhooks.switchOff(webhook.id, now)
       if (pause === undefined) await tx.webhooks.drop([delivery.id])
       else await tx.webhooks.retry({ ...delivery, attempts, nextAt: now + pause })
       await tx.webhooks.noteDelivery({
@@ -83,4 +94,9 @@ export class Courier {
 /** Undefined when it was delivered. */
 export function failureOf({ verdict, code }: ResultHead): ErrorCode | undefined {
   return verdict === 'result' ? code : (code ?? 'not_sent')
+}
+
+/** Then it is asked nothing more until somebody says so. */
+export function saysGone({ status }: ResultHead): boolean {
+  return status === gone
 }

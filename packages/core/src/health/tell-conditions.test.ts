@@ -23,7 +23,7 @@ async function world(): Promise<World> {
       await tx.webhooks.insert({
         ...{ id, name: events[0], seal: 's', events, createdBy: w.admin.userId },
         clear: { scheme: 'https', host: 'pager.example', port: 443 },
-        ...{ createdAt: now, lastDeliveredAt: null, lastFailure: null },
+        ...{ createdAt: now, lastDeliveredAt: null, lastFailure: null, goneAt: null },
       })
     })
   return w

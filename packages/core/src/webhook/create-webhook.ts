@@ -36,6 +36,7 @@ export function createWebhook(
       createdAt: await tx.now(),
       lastDeliveredAt: null,
       lastFailure: null,
+      goneAt: null,
     }
     if (!(await tx.webhooks.insert(webhook)))
       throw new SallyportError('name_taken', { field: 'name' })

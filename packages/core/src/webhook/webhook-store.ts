@@ -14,9 +14,16 @@ export interface WebhookWrites extends WebhookReads {
   insert(webhook: Webhook): Promise<boolean>
   /** Writes `lastDeliveredAt` and `lastFailure`. */
   noteDelivery(webhook: Webhook): Promise<void>
+  /** Writes `goneAt`, and drops what waits for it. One that is off stays off since then. */
+  switchOff(id: WebhookId, at: number): Promise<void>
+  /** False when there is none. */
+  switchOn(id: WebhookId): Promise<boolean>
   /** With its deliveries. False when there is none. */
   remove(id: WebhookId): Promise<boolean>
-  /** Leaves out those of a webhook that was removed meanwhile: nobody would ever drop them. */
+  /**
+   * Leaves out those of a webhook that is off, as far as this transaction can see, and those of one that was removed
+   * meanwhile: nobody would ever drop them.
+   */
   enqueue(deliveries: readonly WebhookDelivery[]): Promise<void>
   /**
    * Takes deliveries that are due for this transaction's gateway alone: their `nextAt` becomes `until`, so that another

@@ -18,6 +18,8 @@ export interface Webhook {
   readonly createdAt: number
   readonly lastDeliveredAt: number | null
   readonly lastFailure: { readonly code: string; readonly at: number } | null
+  /** When its receiver said that it is gone for good: until somebody switches it on again it is told nothing. */
+  readonly goneAt: number | null
 }
 
 /** One event for one webhook. Its id is told as `webhook-id`, the same at each attempt. */

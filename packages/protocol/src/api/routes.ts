@@ -516,6 +516,13 @@ export const routes = {
     body: webhookCreate,
     answer: webhookCreated,
   }),
+  'webhook.enable': route({
+    method: 'POST',
+    path: '/webhooks/{id}/enable',
+    summary: 'Switch on a webhook whose receiver said that it is gone (410)',
+    role: 'admin',
+    answer: webhook,
+  }),
   'webhook.remove': route({
     method: 'DELETE',
     path: '/webhooks/{id}',

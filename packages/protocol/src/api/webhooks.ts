@@ -17,13 +17,14 @@ export const webhookEvents = [
 
 export const webhook = z.object({
   id: id('whk'),
-  state: z.enum(['active', 'failing']),
+  state: z.enum(['active', 'failing', 'off']),
   name: z.string(),
   host: z.string().describe('scheme, host and port; the rest of the address is a secret'),
   events: z.array(z.enum(webhookEvents)),
   createdAt: time,
   lastDeliveredAt: time.nullable(),
   lastFailure: z.object({ code: z.string(), at: time }).nullable(),
+  goneAt: time.nullable().describe('when its receiver answered 410: it is off since then'),
   waiting: z.int().describe('deliveries that are still tried'),
 })
 

@@ -343,6 +343,7 @@ export function exampleWebhook(given: Partial<Webhook> = {}): Webhook {
     createdAt: start,
     lastDeliveredAt: null,
     lastFailure: null,
+    goneAt: null,
     ...given,
   }
 }

@@ -60,6 +60,32 @@ export function webhooksContract(subject: GetSubject): void {
   })
 }
 
+export function webhookSwitchContract(subject: GetSubject): void {
+  test('switches a webhook off with what waits for it, keeps nothing for it, and switches it on', async () => {
+    const { store } = subject()
+    const [gone, stays] = [exampleWebhook(), exampleWebhook()]
+    for (const webhook of [gone, stays]) await insert(store, webhook)
+    const to = ({ id }: Webhook) => exampleDelivery({ webhookId: id })
+    const kept = to(stays)
+    await enqueue(store, to(gone), kept)
+    const off = (at: number) => store.transact((tx) => tx.webhooks.switchOff(gone.id, at))
+    await off(start + 1)
+    await off(start + 2)
+    expect(await store.webhooks.get(gone.id)).toEqual({ ...gone, goneAt: start + 1 })
+    expect(await store.webhooks.get(stays.id)).toEqual(stays)
+    await enqueue(store, to(gone))
+    expect((await take(store, start)).map(({ id }) => id)).toEqual([kept.id])
+    await store.transact((tx) => tx.webhooks.noteDelivery({ ...gone, lastDeliveredAt: start }))
+    expect(await store.webhooks.get(gone.id)).toMatchObject({ goneAt: start + 1 })
+    const on = (id = gone.id) => store.transact((tx) => tx.webhooks.switchOn(id))
+    expect([await on(), await on(), await on(newId('webhook'))]).toEqual([true, true, false])
+    const next = to(gone)
+    await enqueue(store, next)
+    expect((await take(store, start)).map(({ id }) => id)).toEqual([next.id])
+    await store.transact((tx) => tx.webhooks.switchOff(newId('webhook'), start))
+  })
+}
+
 export function webhookRemovalContract(subject: GetSubject): void {
   test('removes a webhook with what waits for it, and counts what waits', async () => {
     const { store } = subject()

@@ -36,6 +36,18 @@ export class MemoryWebhooks implements WebhookWrites {
     if (webhook) this.#webhooks.put({ ...webhook, lastDeliveredAt, lastFailure })
   }
 
+  async switchOff(id: WebhookId, at: number): Promise<void> {
+    const webhook = this.#webhooks.get(id)
+    if (webhook) this.#webhooks.put({ ...webhook, goneAt: webhook.goneAt ?? at })
+    await this.drop(this.#waiting(id).map((delivery) => delivery.id))
+  }
+
+  async switchOn(id: WebhookId): Promise<boolean> {
+    const webhook = this.#webhooks.get(id)
+    if (webhook) this.#webhooks.put({ ...webhook, goneAt: null })
+    return webhook !== undefined
+  }
+
   async remove(id: WebhookId): Promise<boolean> {
     for (const delivery of this.#waiting(id)) this.#deliveries.drop(delivery.id)
     if (!this.#webhooks.get(id)) return false
@@ -45,7 +57,8 @@ export class MemoryWebhooks implements WebhookWrites {
 
   async enqueue(deliveries: readonly WebhookDelivery[]): Promise<void> {
     for (const delivery of deliveries)
-      if (this.#webhooks.get(delivery.webhookId)) putNew(this.#deliveries, delivery.id, delivery)
+      if (this.#webhooks.get(delivery.webhookId)?.goneAt === null)
+        putNew(this.#deliveries, delivery.id, delivery)
   }
 
   async take(now: number, until: number, limit: number): Promise<WebhookDelivery[]> {

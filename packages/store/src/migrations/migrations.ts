@@ -8,6 +8,7 @@ import { postgres006 } from './postgres-006-oauth.ts'
 import { postgres007 } from './postgres-007-refreshes.ts'
 import { postgres008 } from './postgres-008-services.ts'
 import { postgres009 } from './postgres-009-sign-ins.ts'
+import { postgres010 } from './postgres-010-gone-webhooks.ts'
 import { sqlite001 } from './sqlite-001-first.ts'
 import { sqlite002 } from './sqlite-002-journal.ts'
 import { sqlite003 } from './sqlite-003-approvals.ts'
@@ -18,6 +19,7 @@ import { sqlite007 } from './sqlite-007-refreshes.ts'
 import { sqlite008 } from './sqlite-008-services.ts'
 import { sqlite009 } from './sqlite-009-sign-ins.ts'
 import { sqlite010 } from './sqlite-010-rows-by-number.ts'
+import { sqlite011 } from './sqlite-011-gone-webhooks.ts'
 
 /** By number, from 1, without a gap. */
 export const sqliteMigrations: readonly Migration[] = [
@@ -31,6 +33,7 @@ export const sqliteMigrations: readonly Migration[] = [
   sqlite008,
   sqlite009,
   sqlite010,
+  sqlite011,
 ]
 export const postgresMigrations: readonly Migration[] = [
   postgres001,
@@ -42,4 +45,5 @@ export const postgresMigrations: readonly Migration[] = [
   postgres007,
   postgres008,
   postgres009,
+  postgres010,
 ]

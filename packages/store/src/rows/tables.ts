@@ -373,6 +373,7 @@ export const webhooks = table<Webhook>('webhooks', {
   createdAt: integer(),
   lastDeliveredAt: orNull(integer()),
   lastFailure: orNull(object()),
+  goneAt: orNull(integer()),
 })
 
 export const deliveries = table<WebhookDelivery>('deliveries', {

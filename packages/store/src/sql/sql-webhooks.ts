@@ -10,13 +10,17 @@ const countDeliveries = `SELECT webhooks.id, count(deliveries.id) FROM webhooks
   LEFT JOIN deliveries ON webhook_id = webhooks.id GROUP BY webhooks.id`
 const insertNew = insert(webhooks, 'ON CONFLICT (name) DO NOTHING')
 const noteDelivery = 'UPDATE webhooks SET last_delivered_at = $2, last_failure = $3 WHERE id = $1'
+const switchOff = 'UPDATE webhooks SET gone_at = coalesce(gone_at, $2) WHERE id = $1'
+const switchOn = 'UPDATE webhooks SET gone_at = NULL WHERE id = $1'
+const dropWaiting = 'DELETE FROM deliveries WHERE webhook_id = $1'
 /** What another gateway is taking right now is its own. */
 const due = select(
   deliveries,
   'WHERE next_at <= $1 ORDER BY next_at, id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED',
 )
 /** A removal waits for it, and sees then what was enqueued; a note about a delivery does not. */
-const standing = 'SELECT id FROM webhooks WHERE id = ANY($1) ORDER BY id FOR KEY SHARE'
+const standing =
+  'SELECT id FROM webhooks WHERE id = ANY($1) AND gone_at IS NULL ORDER BY id FOR KEY SHARE'
 const postpone = 'UPDATE deliveries SET next_at = $2 WHERE id = ANY($1)'
 const retry = 'UPDATE deliveries SET attempts = $2, next_at = $3 WHERE id = $1'
 
@@ -60,9 +64,18 @@ export class SqlWebhookWrites extends SqlWebhookReads implements WebhookWrites {
     await this.#tx.run(noteDelivery, params)
   }
 
+  async switchOff(id: WebhookId, at: number): Promise<void> {
+    await this.#tx.run(switchOff, [id, at])
+    await this.#tx.run(dropWaiting, [id])
+  }
+
+  async switchOn(id: WebhookId): Promise<boolean> {
+    return (await this.#tx.run(switchOn, [id])) === 1
+  }
+
   async remove(id: WebhookId): Promise<boolean> {
     const removed = await this.#tx.run('DELETE FROM webhooks WHERE id = $1', [id])
-    await this.#tx.run('DELETE FROM deliveries WHERE webhook_id = $1', [id])
+    await this.#tx.run(dropWaiting, [id])
     return removed === 1
   }
 
