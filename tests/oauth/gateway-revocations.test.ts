@@ -130,21 +130,3 @@ test('a server that offers no revocation is asked nothing, and the connection go
     world = shared
   }
 })
-
-test('what a sign-in brought for a connection that is gone by then is revoked', {
-  timeout: 60_000,
-}, async () => {
-  await world.add('gone')
-  const begun = await world.begin('gone')
-  const { promise, resolve } = Promise.withResolvers<void>()
-  world.server.switches.tokensAfter = promise
-  const before = world.server.grants.issued.length
-  const page = world.callback(world.visit(begun))
-  const given = () => world.server.grants.issued.slice(before)
-  await eventually(given, ({ length }) => length > 0, 15_000)
-  await world.api('connection.remove', { name: 'gone' })
-  resolve()
-  expect((await page).status).toBe(400)
-  await eventually(revoked, (seen) => given().every((one) => seen.includes(one)), 15_000)
-  expect(await eventsOf('gone', 1)).toEqual(['credential_revocation'])
-})

@@ -43,6 +43,8 @@ export interface Switches {
   tokensAfter: Promise<void> | undefined
   /** There is a place to revoke tokens at. */
   revokes: boolean
+  /** With one token goes all that its client was given. */
+  revokesAll: boolean
   /** Where below the issuer tokens are given and revoked. */
   tokenPath: string
   revokePath: string
@@ -93,6 +95,7 @@ const defaults = (): Switches => ({
   denies: undefined,
   tokensAfter: undefined,
   revokes: true,
+  revokesAll: false,
   tokenPath: '/token',
   revokePath: '/revoke',
 })
@@ -179,8 +182,9 @@ export class ScriptedAuthorizationServer {
       return json(response, 200, { keys: [{ ...jwk, kid: 'k1', alg: 'ES256', use: 'sig' }] })
     }
     if (path === switches.tokenPath) {
+      const { tokensAfter } = switches
       const { status, body } = await this.grants.token(seen)
-      await switches.tokensAfter
+      await tokensAfter
       return json(response, status, body)
     }
     if (path === switches.revokePath && switches.revokes) {

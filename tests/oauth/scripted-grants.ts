@@ -56,12 +56,21 @@ export class Grants {
     this.#refreshTokens.clear()
   }
 
+  #revokeOf(clientId: string): void {
+    for (const tokens of [this.#accessTokens, this.#refreshTokens])
+      for (const [token, issued] of tokens) if (issued.clientId === clientId) tokens.delete(token)
+  }
+
   /** RFC 7009 2.2: also of a token that it does not know. */
   async revoke(request: ServerRequest): Promise<Answer> {
     if ((await this.#clientOf(request)) === undefined) return refuse('invalid_client', 401)
     const token = request.form.get('token') ?? ''
-    this.#accessTokens.delete(token)
-    this.#refreshTokens.delete(token)
+    for (const tokens of [this.#accessTokens, this.#refreshTokens]) {
+      const { revokesAll } = this.#server.switches
+      const clientId = revokesAll ? tokens.get(token)?.clientId : undefined
+      tokens.delete(token)
+      if (clientId !== undefined) this.#revokeOf(clientId)
+    }
     return { status: 200, body: {} }
   }
 

@@ -59,24 +59,17 @@ test.each([
   ['begin', 'first'],
   ['finish', 'first'],
   ['finish', 'other'],
+  ['finish', 'same'],
+  ['finish', 'unproved'],
 ] as const)(
-  'where they are not, "%s" is refused, and what was given to the %s account is revoked where it was given',
+  'where they are not, "%s" is refused, and what was given to the %s account is to be revoked, unless it is in use',
   async (act, account) => {
     const { oauth, target, unused } = await signIn(false, account)
     const asked =
       act === 'finish' ? oauth.finish(target, request) : oauth.begin(target, {} as never)
     await expect(asked).rejects.toMatchObject({ code: 'deny_set_pending' })
-    expect(unused).toMatchObject([
-      { connection: { id: target.connection.id }, credential: { id: 'crd_fresh', version: 1 } },
-    ])
-  },
-)
-
-test.each(['same', 'unproved'] as const)(
-  'what may be of the account in use (%s) is refused and not revoked: its server would end what is in use',
-  async (account) => {
-    const { oauth, target, unused } = await signIn(false, account)
-    await expect(oauth.finish(target, request)).rejects.toMatchObject({ code: 'deny_set_pending' })
-    expect(unused).toEqual([])
+    const { id } = target.connection
+    const credential = { id: 'crd_fresh', version: 1 }
+    expect(unused).toMatchObject([{ connection: { id }, credential, account }])
   },
 )

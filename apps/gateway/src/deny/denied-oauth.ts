@@ -55,8 +55,7 @@ export class DeniedOAuth implements SignIns {
       return granted
     } catch (thrown) {
       const { revoker, now } = this.#deps
-      const unused = unusedGrant(target, granted, now())
-      if (unused) revoker.revoke([unused])
+      revoker.revoke([unusedGrant(target, granted, now())])
       throw thrown
     }
   }

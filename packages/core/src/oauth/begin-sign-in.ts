@@ -24,6 +24,7 @@ import { holdSealKey } from '../vault/hold-seal-key.ts'
 import { unusedGrant } from './ended-grant.ts'
 import type { OAuthConnection, OAuthFlow, StoredOAuthClient } from './oauth.ts'
 import type { OAuthTarget, OAuthWorker } from './oauth-worker.ts'
+import { presentCredential } from './present-credential.ts'
 import { keepRegistration, publishGrant } from './publish-grant.ts'
 import { scopesAtMost } from './require-scope.ts'
 import { signInEvent } from './sign-in-event.ts'
@@ -133,12 +134,7 @@ export async function oauthTarget(
   const oauth = await store.oauth.connection(id)
   if (!connection || connection.state === 'deleted') throw new SallyportError('not_found')
   if (!oauth) throw new SallyportError('bad_request', { field: 'connection' })
-  const credential =
-    connection.credentialId === null
-      ? undefined
-      : await store.credentials.get(connection.credentialId)
-  const isThere = credential !== undefined && credential.state !== 'revoked'
-  return { connection, oauth, credential: isThere ? credential : undefined }
+  return { connection, oauth, credential: await presentCredential(store, connection) }
 }
 
 async function requestOf(

@@ -1,5 +1,4 @@
 import { type ConnectionId, type ErrorCode, toSallyportError } from '@sallyport/protocol'
-import type { OAuthGranted } from '@sallyport/protocol/node'
 import type { Connection } from '../connection/connection.ts'
 import { lockConnection } from '../connection/connection-access.ts'
 import { saveConnection } from '../connection/save-connection.ts'
@@ -60,15 +59,6 @@ export async function revokeAtProvider(
       page.note(credentialEvent('credential_revocation', connection, { id, version }, about))
   })
   return kind
-}
-
-/** It was given while its credential was revoked: nobody here will use it. */
-export async function revokeGranted(
-  deps: RevocationDeps,
-  { connection, credential }: { readonly connection: Connection; readonly credential: Credential },
-  { seal, clear, credentialVersion: version }: OAuthGranted,
-): Promise<void> {
-  await revokeAtProvider(deps, connection, { ...credential, seal, clear, version })
 }
 
 async function ask(

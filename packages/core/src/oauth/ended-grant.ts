@@ -12,6 +12,10 @@ import type { OAuthTarget } from './oauth-worker.ts'
 export interface EndedGrant {
   readonly connection: Connection
   readonly credential: Credential
+  /** Known to be of another account. */
+  readonly otherThan?: CredentialId | undefined
+  /** As the worker found it, of what never became a credential; undefined for what somebody ended. */
+  readonly account?: OAuthGranted['account']
 }
 
 /**
@@ -34,18 +38,15 @@ export async function endCredential(
   return credential.clear.oauth ? { connection, credential } : undefined
 }
 
-/**
- * What an authorization server gave and nobody here keeps. Undefined where it may be of the account of the present
- * credential: many servers would end that grant as well, which goes on here. `at`: ms since 1970.
- */
+/** What an authorization server gave for this target, and nobody here keeps. `at`: ms since 1970. */
 export function unusedGrant(
-  { connection }: OAuthTarget,
+  { connection, credential: present }: OAuthTarget,
   { account, credentialId, credentialVersion: version, seal, clear }: OAuthGranted,
   at: number,
-): EndedGrant | undefined {
-  if (account !== 'first' && account !== 'other') return undefined
+): EndedGrant {
   const id = credentialId as CredentialId
   const times = { createdAt: at, updatedAt: at }
   const row = { id, connectionId: connection.id, version, state: 'active', ...times } as const
-  return { connection, credential: { ...row, seal, clear } }
+  const otherThan = account === 'other' ? present?.id : undefined
+  return { connection, credential: { ...row, seal, clear }, otherThan, account }
 }

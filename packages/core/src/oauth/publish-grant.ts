@@ -15,6 +15,7 @@ import type { Tx } from '../store.ts'
 import { holdSealKey } from '../vault/hold-seal-key.ts'
 import { endCredential } from './ended-grant.ts'
 import type { OAuthFlow } from './oauth.ts'
+import { presentCredential } from './present-credential.ts'
 import { stillRequired } from './require-scope.ts'
 import { signInEvent } from './sign-in-event.ts'
 
@@ -32,7 +33,7 @@ interface Publication {
 /**
  * Makes what a sign-in brought the credential of its connection: the next version of the present one for the same account,
  * else the first of a fresh one, to which no old binding points. Throws `conflict` when the connection or its credential
- * is not what it was when it was asked.
+ * is not what it was when it was asked: of two sign-ins that end at once the second one, and one that somebody disconnected.
  */
 export async function publishGrant(
   tx: Tx,
@@ -67,8 +68,9 @@ async function keep(
 ): Promise<CredentialId> {
   const id = granted.credentialId as CredentialId
   const given = { id, seal: granted.seal, clear: granted.clear }
+  if ((await presentCredential(tx, connection))?.id !== present?.id)
+    throw new SallyportError('conflict')
   if (present && id === present.id) {
-    if (connection.credentialId !== id) throw new SallyportError('conflict')
     await publishVersion(tx, connection, present, granted)
     return id
   }
@@ -76,7 +78,7 @@ async function keep(
     throw new SallyportError('seal_other_row')
   const ended = await endCredential(tx, page, { connection, by: flow.userId })
   // Of what may be the same account many servers would end the grant that was made just now as well.
-  if (granted.account === 'other') page.end(ended)
+  if (ended && granted.account === 'other') page.end({ ...ended, otherThan: id })
   await insertCredential(tx, connection, given)
   return id
 }

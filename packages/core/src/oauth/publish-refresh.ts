@@ -5,6 +5,7 @@ import type { Credential } from '../credential/credential.ts'
 import type { PageDraft } from '../journal/journal.ts'
 import type { Tx } from '../store.ts'
 import { credentialEvent } from './credential-event.ts'
+import { unusedGrant } from './ended-grant.ts'
 import { markBroken } from './mark-broken.ts'
 import type { RefreshLease } from './oauth.ts'
 import type { RefreshAnswer } from './oauth-worker.ts'
@@ -23,7 +24,10 @@ export interface Refresh {
   readonly isRecovered: boolean
 }
 
-/** Only over the version that was refreshed: whoever was first wins. Frees the lease of the order. */
+/**
+ * Only over the version that was refreshed: whoever was first wins. What was given for a credential that is revoked by now
+ * is nobody's. Frees the lease of the order.
+ */
 export async function publishRefresh(
   tx: Tx,
   page: PageDraft,
@@ -39,10 +43,14 @@ export async function publishRefresh(
     return 'transient'
   }
   await tx.oauth.dropLease(credential.id, intentId)
-  const now = await tx.credentials.get(credential.id)
-  if (now === undefined || now.state === 'revoked') return 'unusable'
+  const [now, at] = [await tx.credentials.get(credential.id), await tx.now()]
+  if (now === undefined || now.state === 'revoked') {
+    if (answer.kind === 'granted')
+      page.end(unusedGrant({ connection, credential }, answer.granted, at))
+    return 'unusable'
+  }
   if (now.version !== credential.version) return 'renewed'
-  const about = { at: await tx.now(), intentId }
+  const about = { at, intentId }
   if (answer.kind === 'broken') {
     const { code } = answer
     page.note(credentialEvent('credential_broken', connection, credential, { ...about, code }))

@@ -8,7 +8,6 @@ import type { Credential } from '../credential/credential.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Store } from '../store.ts'
 import { oauthTarget } from './begin-sign-in.ts'
-import { revokeGranted } from './disconnect.ts'
 import { type LeftLease, leftLeases } from './left-leases.ts'
 import type { RefreshLease } from './oauth.ts'
 import type { OAuthWorker } from './oauth-worker.ts'
@@ -173,8 +172,6 @@ export class Refresher {
         publishRefresh(tx, page, refresh, answer),
       )
       oauth.settled(lease)
-      if (refreshed === 'unusable' && answer.kind === 'granted')
-        await revokeGranted(this.#deps, refresh, answer.granted)
       return refreshed
     } catch (thrown) {
       // Nobody knows whether the worker is still at it, or what it found: the lease is left for the next round to ask.
@@ -213,7 +210,9 @@ export class Refresher {
     const credential = await store.credentials.get(credentialId)
     const connection = credential && (await store.connections.get(credential.connectionId))
     const forget = () => store.transact((tx) => tx.oauth.dropLease(credentialId, intentId))
-    if (!connection || credential.version !== credentialVersion) {
+    // Revoked meanwhile, it has another version: what was given is still there, to be taken back.
+    const isMoved = credential?.version !== credentialVersion && credential?.state !== 'revoked'
+    if (!connection || isMoved) {
       await forget()
       oauth.settled(lease)
       return 'forgotten'

@@ -1,6 +1,7 @@
 /** Asks authorization servers to revoke grants that ended here, while nobody waits for what they say. */
 import { type RevocationDeps, revokeAtProvider } from './disconnect.ts'
 import type { EndedGrant } from './ended-grant.ts'
+import { isStoodOn } from './is-stood-on.ts'
 
 export interface RevokerDeps extends RevocationDeps {
   readonly report: (error: unknown, where: string) => void
@@ -18,7 +19,7 @@ export class Revoker {
     this.#deps = deps
   }
 
-  /** Each is asked for once; the journal tells what came of it. */
+  /** Each is asked for once, unless it may be in use by then; the journal tells what came of it. */
   revoke(grants: readonly EndedGrant[]): void {
     this.#waiting.push(...grants)
     while (this.#asking < atOnce) {
@@ -29,9 +30,11 @@ export class Revoker {
     }
   }
 
-  async #ask({ connection, credential }: EndedGrant): Promise<void> {
+  async #ask(ended: EndedGrant): Promise<void> {
     try {
-      await revokeAtProvider(this.#deps, connection, credential)
+      if (await this.#deps.journal.transact((tx) => isStoodOn(tx, ended), { flush: 'later' }))
+        return
+      await revokeAtProvider(this.#deps, ended.connection, ended.credential)
     } catch (thrown) {
       this.#deps.report(thrown, 'revocation')
     } finally {
