@@ -71,7 +71,7 @@ test('verify, export, verify the export elsewhere; a change of the database is f
   const whole = await verify(sallyport)
   expect(whole).toMatchObject({ code: 0, stderr: '', state: 'whole', findings: [], more: 0 })
   expect(whole).toMatchObject({ from: null, notYetCovered: 0, newestCheckpoint: {} })
-  expect(whole.checked).toMatchObject({ executions: 12, rows: 12, events: 24 })
+  expect(whole.checked).toMatchObject({ executions: 12, rows: 12, events: 32 })
   const people = await audit(sallyport, 'verify')
   expect(people).toMatchObject({ code: 0, stderr: '' })
   expect(people.stdout).toMatch(/^from +the beginning\n[\s\S]*12, 12 rows compared\n/)
@@ -80,6 +80,12 @@ test('verify, export, verify the export elsewhere; a change of the database is f
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const line of stdout.trimEnd().split('\n')) expect(JSON.parse(line)).toBeTypeOf('object')
   expect(stdout).toMatch(/^[\x20-\x7e\n]*$/)
+  const changes = [...stdout.matchAll(/"what\\?":\\?"([\w.]+)/g)].map(([, what]) => what)
+  expect(changes).toEqual([
+    'connection.create',
+    ...['catalog.review', 'catalog.publish', 'connection.enable'],
+    ...['profile.create', 'profile.grant', 'profile.grant', 'session.create'],
+  ])
   const file = join(home, 'journal.ndjson')
   writeFileSync(file, stdout)
   await sallyport.stop()

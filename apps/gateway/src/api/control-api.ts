@@ -20,6 +20,7 @@ import { type Asked, createHandlers } from './handlers.ts'
 import { serveOAuthPage } from './oauth-pages.ts'
 import { serveProbe } from './probes.ts'
 import { readBody, readQuery } from './read-input.ts'
+import { tellingChange } from './tell-changes.ts'
 import { writeError, writeJson } from './write-answer.ts'
 
 const base = '/api/v1'
@@ -27,7 +28,7 @@ const base = '/api/v1'
 type AnyHandler = (asked: Asked<RouteName>) => Promise<unknown>
 
 export function createControlApi(deps: ApiDeps): RequestListener {
-  const handlers = createHandlers(deps) as unknown as Record<RouteName, AnyHandler>
+  const handlers = handlersOf(deps)
   const document = openApiDocument()
 
   const serve = async (
@@ -51,7 +52,11 @@ export function createControlApi(deps: ApiDeps): RequestListener {
     }
     noteRoute(found.name)
     const asked = await readAsked(request, search, found, caller)
-    const answer = await handlers[found.name](asked)
+    const change = { ...asked, name: found.name }
+    const answer = await tellingChange(deps, change, (told) => {
+      const own = told === deps ? handlers : handlersOf(told)
+      return own[found.name](asked)
+    })
     writeJson(response, 200, found.route.answer.parse(answer))
   }
 
@@ -68,6 +73,10 @@ export function createControlApi(deps: ApiDeps): RequestListener {
         deps.log.info({ route, status: response.statusCode, seconds }, 'api')
       })
   }
+}
+
+function handlersOf(deps: ApiDeps): Record<RouteName, AnyHandler> {
+  return createHandlers(deps) as unknown as Record<RouteName, AnyHandler>
 }
 
 /** Against pages of a rebound name. */

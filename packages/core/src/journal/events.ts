@@ -1,5 +1,5 @@
 /** Events from rows and outcomes: by value, so that they stand whatever becomes of the rows. */
-import type { InstanceId } from '@sallyport/protocol'
+import type { InstanceId, UserId } from '@sallyport/protocol'
 import type { JournalEvent } from '@sallyport/protocol/node'
 import type { Execution } from '../execution/execution.ts'
 import type { Settlement } from '../execution/execution-store.ts'
@@ -63,4 +63,19 @@ export function claimedEvent(
   at: number,
 ): JournalEvent {
   return { kind: 'claimed', at, execution: id, sequence, gatewayInstance: by }
+}
+
+/** What somebody asked for, by value. `of` names what it is about; `said` and `gave` are parts of what was asked. */
+export interface Change {
+  readonly what: string
+  readonly by: { readonly id: UserId; readonly name: string }
+  readonly of: Readonly<Record<string, string>>
+  readonly said?: unknown
+  readonly gave?: readonly string[]
+}
+
+/** Somebody changed what may be done, or who may. */
+export function changedEvent({ what, by, of, said, gave }: Change, at: number): JournalEvent {
+  const { id, name } = by
+  return { kind: 'changed', at, notes: { what, by: { id, name }, of: { ...of }, said, gave } }
 }

@@ -28,6 +28,8 @@ export const eventKinds = [
   'sign_in_abandoned',
   /** The gateway that finished it is gone: what the authorization server gave, if it did, is lost. */
   'sign_in_interrupted',
+  /** Somebody changed what may be done, or who may: who, what and of what is in the notes. */
+  'changed',
 ] as const
 export type EventKind = (typeof eventKinds)[number]
 
