@@ -13,8 +13,8 @@ import { growthDuring } from './peak-memory.ts'
 import { type Fault, type ScriptedTool, startUpstream, type Upstream } from './scripted-upstream.ts'
 
 const MiB = 1024 * 1024
-/** Less than some of the servers send. */
-const mostGrowth = 64 * MiB
+/** Less than some of the servers send, and more than what was freed and is not collected yet. */
+const mostGrowth = 128 * MiB
 
 let sallyport: Sallyport
 const upstreams: Upstream[] = []
@@ -154,7 +154,7 @@ test('the control: a process that holds what it is sent is seen to grow', async 
       child.stdin.write('now\n')
       await held
     })
-    expect(growth).toBeGreaterThan(4 * mostGrowth)
+    expect(growth).toBeGreaterThan(2 * mostGrowth)
   } finally {
     child.kill('SIGKILL')
     await once(child, 'exit')
