@@ -9,9 +9,11 @@ import {
   type OAuthFlow,
   type OAuthTarget,
   type OAuthWorker,
+  type PageDraft,
   Refresher,
   Revoker,
   type Store,
+  type Tx,
 } from '@sallyport/core'
 import type { ConnectionId, CredentialId, OAuthClientId } from '@sallyport/protocol'
 import { type OAuthGranted, oauthFlowMs, seal } from '@sallyport/protocol/node'
@@ -50,6 +52,8 @@ export class SignInWorld {
   readonly revoker: Revoker
   /** It answers no sooner. */
   revokesAfter: Promise<void> | undefined
+  /** Happens once, in the middle of the next look for what is in use: when connections were read, and credentials not yet. */
+  whileLooking: Meanwhile | undefined
   readonly #issuers = new Map<ConnectionId, string>()
   readonly #planned = new Map<string, Planned>()
   readonly #looks: Promise<unknown>[] = []
@@ -96,7 +100,9 @@ export class SignInWorld {
 
   #revoker(): Revoker {
     const transact: Journal['transact'] = (work, options) => {
-      const looked = this.world.deps.journal.transact(work, options)
+      const looked = this.whileLooking
+        ? this.#look(work)
+        : this.world.deps.journal.transact(work, options)
       this.#looks.push(looked)
       return looked
     }
@@ -113,6 +119,19 @@ export class SignInWorld {
         throw error
       },
     })
+  }
+
+  /** Each read sees what is committed by then, as in a transaction on Postgres. */
+  #look<T>(work: (tx: Tx, page: PageDraft) => Promise<T>): Promise<T> {
+    const [{ connections, credentials, oauth }, meanwhile] = [this.store, this.whileLooking]
+    this.whileLooking = undefined
+    const getMany: typeof connections.getMany = async (ids) => {
+      const rows = await connections.getMany(ids)
+      await meanwhile?.()
+      return rows
+    }
+    const get: typeof connections.get = (id) => connections.get(id)
+    return work({ connections: { get, getMany }, credentials, oauth } as Tx, {} as PageDraft)
   }
 
   /** Whatever is to be revoked was asked for. */

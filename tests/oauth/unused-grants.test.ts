@@ -143,6 +143,24 @@ test('one that is refused ends nothing while another is about to be published; o
   expect(await one.settle()).toHaveLength(2)
 })
 
+test('one that is refused ends nothing of a sign-in that is published while what is in use is looked for', async () => {
+  const one = await SignInWorld.start()
+  const docs = await one.add('docs')
+  const before = await one.signedIn(docs)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const winner = await one.begin(docs, 'other', () => promise)
+  const ends = winner.finish()
+  const beside = await one.add('beside')
+  const refused = await one.begin(beside, 'first', () => move(one, beside))
+  one.whileLooking = async () => {
+    resolve()
+    expect(await ends).toMatchObject({ state: 'done' })
+  }
+  await refused.finish()
+  expect(await one.settle()).toEqual([`${before.id} 1`])
+  expect(await one.present(docs)).toMatchObject({ id: winner.fresh, state: 'active' })
+})
+
 test.each<[account: Account, what: string, isRevoked: boolean]>([
   ['first', 'is not signed in', true],
   ['same', 'is signed in', false],

@@ -21,14 +21,25 @@ export async function isStoodOn(
   const ids = isOfNobody
     ? (await tx.oauth.connections()).map(({ connectionId }) => connectionId)
     : [connection.id]
-  for (const one of await tx.connections.getMany(ids)) {
-    const present = await presentCredential(tx, one)
+  for (const seen of await tx.connections.getMany(ids)) {
+    const { one, present } = await asPublished(tx, seen)
     const isOther = present?.id === otherThan || present?.clear.oauth?.issuerHost !== host
     if (present && !isOther) return true
     if (finishing.some((flow) => hostOf(flow) === host && mayBePublished(flow, one, present)))
       return true
   }
   return false
+}
+
+/** A sign-in that is published between the two reads moves both rows: then what was seen is of before. */
+async function asPublished(
+  tx: Tx,
+  seen: Connection,
+): Promise<{ readonly one: Connection; readonly present: Credential | undefined }> {
+  const present = await presentCredential(tx, seen)
+  if (present || seen.credentialId === null) return { one: seen, present }
+  const one = (await tx.connections.get(seen.id)) ?? seen
+  return { one, present: await presentCredential(tx, one) }
 }
 
 async function finishingFlows(tx: Tx, { id }: Credential): Promise<OAuthFlow[]> {
