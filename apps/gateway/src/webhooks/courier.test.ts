@@ -122,6 +122,23 @@ test('what is on its way when another gateway finds it gone switches nothing on,
   expect(await store.webhooks.get(webhook.id)).toMatchObject({ goneAt: now })
 })
 
+test('what was on its way before it was switched on again does not switch it off', async () => {
+  const hung = Promise.withResolvers<ResultHead>()
+  answer = () => hung.promise
+  const round = courier().round()
+  await expect.poll(() => attempts.length).toBe(1)
+  await store.transact((tx) => tx.webhooks.switchOff(webhook.id, now))
+  await store.transact(async (tx) => {
+    await tx.webhooks.switchOn(webhook.id)
+    await tx.webhooks.enqueue([another()])
+  })
+  hung.resolve(await statusOf(410)())
+  await round
+  expect(await store.webhooks.get(webhook.id)).toMatchObject({ goneAt: null })
+  expect(await waiting()).toBe(1)
+  expect(logged).toEqual(['webhook given up'])
+})
+
 test('what was taken is not tried again', async () => {
   answer = async () => taken
   await courier().round()

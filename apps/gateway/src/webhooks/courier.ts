@@ -72,22 +72,27 @@ export class Courier {
     const attempts = delivery.attempts + 1
     const pause = code === undefined || isGone ? undefined : retryAfterMs(attempts)
     const told = { webhook: webhook.name, event: delivery.event, delivery: delivery.id, attempts }
-    if (isGone) log.error({ ...told, code }, switchedOff)
-    else if (code !== undefined && pause === undefined)
-      log.error({ ...told, code }, 'webhook given up')
-    else if (code !== undefined) log.warn({ ...told, code }, 'webhook not delivered')
-    await store.transact(async (tx) => {
+    const isOff = await store.transact(async (tx) => {
       const now = await tx.now()
-      if (isGone) await tx.webhooks.switchOff(webhook.id, now)
-      if (pause === undefined) await tx.webhooks.drop([delivery.id])
-      else await tx.webhooks.retry({ ...delivery, attempts, nextAt: now + pause })
+      // Before what waits for it, in the order of whoever switches it off or removes it.
       await tx.webhooks.noteDelivery({
         ...webhook,
         ...(code === undefined
           ? { lastDeliveredAt: now, lastFailure: null }
           : { lastFailure: { code, at: now } }),
       })
+      if (pause !== undefined) {
+        await tx.webhooks.retry({ ...delivery, attempts, nextAt: now + pause })
+        return false
+      }
+      const isThere = (await tx.webhooks.drop([delivery.id])) > 0
+      // Otherwise it was switched off meanwhile, and somebody may have switched it on since.
+      if (isGone && isThere) await tx.webhooks.switchOff(webhook.id, now)
+      return isGone && isThere
     })
+    if (code === undefined) return
+    if (pause !== undefined) log.warn({ ...told, code }, 'webhook not delivered')
+    else log.error({ ...told, code }, isOff ? switchedOff : 'webhook given up')
   }
 }
 

@@ -32,6 +32,6 @@ export interface WebhookWrites extends WebhookReads {
   take(now: number, until: number, limit: number): Promise<WebhookDelivery[]>
   /** Writes attempts and `nextAt`. */
   retry(delivery: WebhookDelivery): Promise<void>
-  /** It was delivered, or given up. */
-  drop(ids: readonly DeliveryId[]): Promise<void>
+  /** They were delivered, or given up. How many of them were still there. */
+  drop(ids: readonly DeliveryId[]): Promise<number>
 }

@@ -144,8 +144,9 @@ export function outboxContract(subject: GetSubject): void {
     const retried = { ...first, attempts: 3, nextAt: start + 5 }
     await store.transact(async (tx) => {
       await tx.webhooks.retry({ ...retried, text: 'other' })
-      await tx.webhooks.drop([second.id, newId('delivery')])
-      await tx.webhooks.drop([])
+      expect(await tx.webhooks.drop([second.id, newId('delivery')])).toBe(1)
+      expect(await tx.webhooks.drop([second.id])).toBe(0)
+      expect(await tx.webhooks.drop([])).toBe(0)
     })
     expect(await take(store, start + 9999, 9, start + 10_000)).toEqual([
       { ...retried, nextAt: start + 10_000 },

@@ -77,8 +77,10 @@ export class MemoryWebhooks implements WebhookWrites {
     if (delivery) this.#deliveries.put({ ...delivery, attempts, nextAt })
   }
 
-  async drop(ids: readonly DeliveryId[]): Promise<void> {
-    for (const id of ids) this.#deliveries.drop(id)
+  async drop(ids: readonly DeliveryId[]): Promise<number> {
+    const there = ids.filter((id) => this.#deliveries.get(id))
+    for (const id of there) this.#deliveries.drop(id)
+    return there.length
   }
 
   #waiting(id: WebhookId): WebhookDelivery[] {

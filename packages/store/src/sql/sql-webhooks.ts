@@ -97,7 +97,8 @@ export class SqlWebhookWrites extends SqlWebhookReads implements WebhookWrites {
     await this.#tx.run(retry, [id, attempts, nextAt])
   }
 
-  async drop(ids: readonly DeliveryId[]): Promise<void> {
-    if (ids.length > 0) await this.#tx.run('DELETE FROM deliveries WHERE id = ANY($1)', [ids])
+  async drop(ids: readonly DeliveryId[]): Promise<number> {
+    if (ids.length === 0) return 0
+    return await this.#tx.run('DELETE FROM deliveries WHERE id = ANY($1)', [ids])
   }
 }
