@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { UsageError } from './usage-error.ts'
 
 export const databaseFlags = {
-  database: { type: 'string' },
+  database: { type: 'string', multiple: true },
   'database-file': { type: 'string' },
 } as const
 
@@ -15,29 +15,36 @@ export const databaseUsage = `\
                             in SALLYPORT_DATABASE: every user here can read arguments
 `
 
-type Given = { readonly [name in keyof typeof databaseFlags]?: string | undefined }
+interface Given {
+  readonly database?: readonly string[] | undefined
+  readonly 'database-file'?: string | undefined
+}
 
 /** Undefined: the embedded one. Throws UsageError. */
 export function databaseUrl(flags: Given, env: NodeJS.ProcessEnv): string | undefined {
-  const { database, 'database-file': file } = flags
+  const { database = [], 'database-file': file } = flags
   const variable = env[databaseVariable] || undefined
-  if ([database, file, variable].filter((one) => one !== undefined).length > 1)
+  if ([...database, file, variable].filter((one) => one !== undefined).length > 1)
     throw new UsageError(`only one of --database, --database-file and ${databaseVariable}`)
-  if (file !== undefined)
-    return checked(firstLine(file), `the first line of --database-file ${file} is no`)
+  if (file !== undefined) return checked(firstLine(file), `the first line of ${named(file)} is no`)
   return variable === undefined
-    ? checked(database, '--database takes a')
+    ? checked(database[0], '--database takes a')
     : checked(variable, `${databaseVariable} takes a`)
 }
 
 /** Given as an argument, it is in the process list as long as this runs. */
-export function showsPassword({ database = '' }: Given): boolean {
-  return /\/\/[^/]*:[^@]+@|[?&](?:ssl)?password=[^&]/.test(database)
+export function showsPassword({ database = [] }: Given): boolean {
+  return database.some((url) => /\/\/[^/]*:[^@]+@|[?&](?:ssl)?password=[^&]/.test(url))
 }
 
-/** What Node says of arguments, without a URL's user and password. */
+/** What Node says of arguments, without what a URL may hold: a password may be anywhere behind its scheme. */
 export function withoutPasswords(text: string): string {
-  return text.replace(/:\/\/\S*@/g, '://…@')
+  return text.replace(/:\/\/(?:.*(?='\. )|.*$)/s, '://…')
+}
+
+/** Somebody may have meant `--database`. */
+function named(file: string): string {
+  return `--database-file ${withoutPasswords(file)}`
 }
 
 function checked(url: string | undefined, complaint: string): string | undefined {
@@ -51,6 +58,6 @@ function firstLine(file: string): string {
     return (readFileSync(file, 'utf8').split('\n')[0] ?? '').trim()
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    throw new UsageError(`--database-file ${file} cannot be read (${code})`, { cause })
+    throw new UsageError(`${named(file)} cannot be read (${code})`, { cause })
   }
 }

@@ -100,9 +100,19 @@ test.each([
   'postgres://u:secret@h/d',
   '--database mysql://u:secret@h/d',
   '--json=postgres://u:secret@h/d',
+  'postgres://h/d?password=secret',
+  '--database-file postgres://u:secret@h/d',
+  '--database-file=postgres://h/d?password=secret',
 ])('no mistake in usage tells a password: %s', (args) => {
   expect(() => parse(args)).toThrow(UsageError)
   expect(() => parse(args)).not.toThrow('secret')
+})
+
+test('of a stray URL nothing is told but its scheme, whatever its password looks like', () => {
+  for (const secret of ['a b@c', "a'b", "a'. b", 'a\nb'])
+    expect(() => parseUpOptions([`postgres://u:${secret}@h/d`], {})).toThrow(
+      /^Unexpected argument 'postgres:\/\/…'\. This command/,
+    )
 })
 
 test('asks for help by answering nothing', () => {
@@ -119,6 +129,7 @@ test.each([
   ['--database-file /none/there', 'cannot be read (ENOENT)'],
   ['--database-file /dev/null', 'no postgres:// URL'],
   ['--database postgres://h/d --database-file /dev/null', 'only one of'],
+  ['--database postgres://u:p@h/d --database postgres://h/d', 'only one of'],
   ['--behind-tls', '--public-url'],
   ['--public-url nonsense', 'no URL'],
   ['--tls-cert a.pem', 'go together'],
