@@ -140,6 +140,7 @@ test('a receiver that is gone is told nothing more, also after a restart, until 
   // Of what was decided while it was off there is no word.
   const types = receiver.received.map(({ body }) => JSON.parse(body).type)
   expect(types).toEqual(['approval.requested', 'approval.denied'])
-  const on = await eventually(hook, (found) => found?.state === 'active')
-  expect(on).toMatchObject({ goneAt: null, waiting: 0 })
+  // What the receiver has is noted a moment later.
+  const on = await eventually(hook, (found) => found?.state === 'active' && found.waiting === 0)
+  expect(on).toMatchObject({ goneAt: null, state: 'active', waiting: 0 })
 }, 60_000)
