@@ -19,6 +19,7 @@ test('a worker that did not start is told with its log, and with what it says th
 test.each([
   [{ path: '/run/w.sock' }, '/run/w.sock'],
   [{ host: '127.0.0.1', port: 7402 }, '127.0.0.1:7402'],
+  [{ host: '::1', port: 7402 }, '[::1]:7402'],
 ])('one that somebody else starts is looked for there, at %j', (worker, place) => {
   const line = describeFailedStart(new SallyportError('worker_not_started'), { dataDir, worker })
   expect(line).toContain(`Somebody else starts it, to listen at ${place}; `)

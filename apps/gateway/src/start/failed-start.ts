@@ -1,6 +1,7 @@
 /** What `up` tells, in one line, of a start that failed. */
 import { join } from 'node:path'
 import { type ErrorCode, errors, escapeText, type SallyportError } from '@sallyport/protocol'
+import type { WorkerAddress } from '../worker/dial.ts'
 import type { UpOptions } from './options.ts'
 
 /** Their sentences say that the log of the worker has the rest. */
@@ -19,9 +20,15 @@ export function describeFailedStart(
   return `${code}: ${text} — who can act: ${who}.${next}`
 }
 
+function placeOf(worker: WorkerAddress): string {
+  if ('path' in worker) return worker.path
+  const { host, port } = worker
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
 function nextStep({ dataDir, worker }: Pick<UpOptions, 'dataDir' | 'worker'>, cause: unknown) {
   if (worker) {
-    const place = 'path' in worker ? worker.path : `${worker.host}:${worker.port}`
+    const place = placeOf(worker)
     return escapeText(`Somebody else starts it, to listen at ${place}; begin there.`)
   }
   const why = cause instanceof Error && cause.message !== '' ? `, which says: ${cause.message}` : ''
