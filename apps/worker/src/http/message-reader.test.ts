@@ -42,6 +42,16 @@ test('one reader reads one message after the other', () => {
   }
 })
 
+test('a result in parts of one byte takes no more room than its bytes', () => {
+  const reader = new MessageReader(4_000_000)
+  reader.push(Buffer.from('{"jsonrpc":"2.0","id":1,"result":"'))
+  const before = process.memoryUsage().heapUsed
+  for (let part = 0; part < 1_000_000; part++) reader.push(Buffer.from('x'))
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000)
+  reader.push(Buffer.from('"}'))
+  expect(reader.end().result?.bytes).toBe(1_000_002)
+})
+
 test('what is over the limit is digested and not kept', () => {
   const big = JSON.stringify({ text: 'x'.repeat(500) })
   for (const cut of [1, 7, 10_000]) {

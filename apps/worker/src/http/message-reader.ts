@@ -2,6 +2,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { SallyportError } from '@sallyport/protocol'
 import { type Digest, digestBytes } from '@sallyport/protocol/node'
+import { Gathered } from './gathered.ts'
 import { MemberScanner, type MemberSink } from './member-scanner.ts'
 import { type Beginning, ResultBeginning } from './result-beginning.ts'
 
@@ -94,7 +95,7 @@ export class MessageReader {
 class Collected {
   readonly #limit: number
   readonly #contentBytes: number
-  #parts: Buffer[] = []
+  #kept = new Gathered()
   #bytes = 0
   /** Set once over the limit. */
   #hash: Hash | undefined
@@ -107,20 +108,30 @@ class Collected {
 
   add(part: Buffer): void {
     this.#bytes += part.length
-    this.#parts.push(part)
-    if (this.#bytes <= this.#limit) return
-    this.#hash ??= createHash('sha256')
-    if (this.#contentBytes > 0) this.#beginning ??= new ResultBeginning(this.#contentBytes)
-    for (const one of this.#parts.splice(0)) {
-      this.#hash.update(one)
-      this.#beginning?.push(one)
+    if (this.#bytes <= this.#limit) {
+      this.#kept.push(part)
+      return
     }
+    if (!this.#hash) this.#exceed()
+    this.#pass(part)
+  }
+
+  #exceed(): void {
+    this.#hash = createHash('sha256')
+    if (this.#contentBytes > 0) this.#beginning = new ResultBeginning(this.#contentBytes)
+    this.#pass(this.#kept.whole())
+    this.#kept = new Gathered()
+  }
+
+  #pass(part: Buffer): void {
+    this.#hash?.update(part)
+    this.#beginning?.push(part)
   }
 
   json(): unknown {
     if (this.#hash) fail()
     try {
-      return JSON.parse(this.#whole().toString())
+      return JSON.parse(this.#kept.whole().toString())
     } catch {
       return fail()
     }
@@ -135,12 +146,8 @@ class Collected {
       const digest = `sha256:${this.#hash.digest('hex')}` as Digest
       return { raw: undefined, bytes: this.#bytes, digest, beginning: this.#beginning?.finish() }
     }
-    const raw = trim(this.#whole())
+    const raw = trim(this.#kept.whole())
     return { raw, bytes: raw.length, digest: digestBytes(raw) }
-  }
-
-  #whole(): Buffer {
-    return this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts)
   }
 }
 

@@ -1,4 +1,5 @@
 /** What can be told of a result that is too long to be kept: how its content begins, and the members that say how it ended. */
+import { Gathered } from './gathered.ts'
 import { MemberScanner, type MemberSink } from './member-scanner.ts'
 
 export interface Beginning {
@@ -10,14 +11,9 @@ export interface Beginning {
 
 const smallBytes = 64
 
-interface Kept {
-  readonly parts: Buffer[]
-  bytes: number
-}
-
 export class ResultBeginning implements MemberSink {
   readonly #limits: ReadonlyMap<string, number>
-  readonly #kept = new Map<string, Kept>()
+  readonly #kept = new Map<string, Gathered>()
   readonly #scanner = new MemberScanner(this)
   #isReadable = true
   #isBegun = false
@@ -39,7 +35,7 @@ export class ResultBeginning implements MemberSink {
   finish(): Beginning | undefined {
     this.#attempt(() => this.#scanner.finish())
     if (!this.#isReadable) return undefined
-    const bytesOf = (name: string): Buffer => Buffer.concat(this.#kept.get(name)?.parts ?? [])
+    const bytesOf = (name: string): Buffer => this.#kept.get(name)?.whole() ?? Buffer.alloc(0)
     const memberOf = (name: string): unknown => parsed(bytesOf(name).toString())
     return {
       content: bytesOf('content'),
@@ -52,12 +48,10 @@ export class ResultBeginning implements MemberSink {
     const limit = this.#limits.get(name)
     if (limit === undefined) return
     // Of equal names the last one's, as JSON.parse takes it.
-    if (!this.#isBegun) this.#kept.set(name, { parts: [], bytes: 0 })
+    if (!this.#isBegun) this.#kept.set(name, new Gathered())
     this.#isBegun = true
-    const kept = this.#kept.get(name) as Kept
-    const fitting = part.subarray(0, limit - kept.bytes)
-    kept.bytes += fitting.length
-    if (fitting.length > 0) kept.parts.push(fitting)
+    const kept = this.#kept.get(name) as Gathered
+    kept.push(part.subarray(0, limit - kept.length))
   }
 
   end(): void {
