@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Beginning, ResultBeginning } from '../http/result-beginning.ts'
 import { formsOfValues } from '../vault/leak-forms.ts'
 import { contentBytes, cutResult } from './cut-result.ts'
@@ -51,12 +51,12 @@ test('a read may be asked for less', () => {
   expect(raw?.toString()).toContain('To see more, ask for less at a time or for a part.')
 })
 
-test('items that are all there stay byte for byte; of others only a text is cut', () => {
+test('items that are all there stay byte for byte, with what is between them; of others only a text is cut', () => {
   const image = '{ "type":"image", "data":"AAAA\\/", "mimeType":"image\\u002fpng" }'
   const link = '{"type":"resource_link","uri":"x:\\"}]","name":"[{"}'
   const big = `{"type":"image","mimeType":"image/png","data":"${'B'.repeat(9_000)}"}`
   const raw = cut(`{"content" : [${image} ,${link}, ${big}]}`, 3_000)
-  expect(raw?.toString().startsWith(`{"content":[${image},${link},{"type":"text",`)).toBe(true)
+  expect(raw?.toString().startsWith(`{"content":[${image} ,${link},{"type":"text",`)).toBe(true)
   expect(raw?.toString()).not.toContain('BBB')
 })
 
@@ -113,6 +113,31 @@ test('text that is not UTF-8 is not passed on', () => {
   const raw = cutResult(beginning.finish() as Beginning, cutting)
   expect(raw?.toString()).not.toContain('\ufffd')
 })
+
+test('nor is an item that is not, which is there as a whole', () => {
+  const long = `{"type":"text","text":"${'x'.repeat(9_000)}"}`
+  const saying = (byte: number) => {
+    const json = Buffer.from(`{"content":[{"type":"text","text":"?"},${long}]}`)
+    json[json.indexOf('?')] = byte
+    const beginning = new ResultBeginning(4_000)
+    beginning.push(json)
+    const cutting = { limit: 4_000, bytes: json.length, forms, intent: write }
+    return cutResult(beginning.finish() as Beginning, cutting)
+  }
+  expect(saying(0xff)).toBeUndefined()
+  expect(Buffer.isBuffer(saying(0x3f))).toBe(true)
+})
+
+test.each(['[],', '"",', '"\\\\",', '"\\u00'])(
+  'an item of many %s is not read again and again to find a text in it',
+  (many) => {
+    const parse = vi.spyOn(JSON, 'parse')
+    cut(`{"content":[{"text":"a","a":[${many.repeat(3_000)}`, 4_000)
+    const { length } = parse.mock.calls
+    parse.mockRestore()
+    expect(length).toBeLessThanOrEqual(5)
+  },
+)
 
 test('a limit with no room for a mark cuts nothing', () => {
   expect(cut({ content: [text('x'.repeat(9_000))] }, 100)).toBeUndefined()
@@ -183,3 +208,19 @@ test.each(spelled)(
     expect(Buffer.isBuffer(results.at(-1))).toBe(true)
   },
 )
+
+const lots = 'y'.repeat(5_000)
+test.each([
+  ['what may be there beside it', `","annotations":{"a":"${lots}"}}]}`],
+  ['another text', `","text":"${lots}"}]}`],
+  ['what is no JSON', `",,"${lots}"}]}`],
+])('nor does one in escapes with %s behind it', (_, behind) => {
+  const [, [, escaped] = []] = spelled
+  const at = (before: number) =>
+    cut(`{"content":[{"type":"text","text":"${'x'.repeat(before)}${escaped}${behind}`, 3_000)
+  const results = Array.from({ length: 400 }, (_, n) => at(1_700 + n))
+  const leaks = results.filter((raw) => Buffer.isBuffer(raw) && !/"x+"/.test(raw.toString()))
+  expect(leaks.map(String)).toEqual([])
+  expect(results[200]).toBe('credential')
+  expect(Buffer.isBuffer(results.at(-1))).toBe(true)
+})

@@ -2,9 +2,10 @@
  * A result over the limit, cut: the items of its content that are there as a whole, the text that was being read when the
  * limit came, and a mark. All else is left out; what is cut in the middle means something else.
  */
+import { isUtf8 } from 'node:buffer'
 import type { Intent } from '@sallyport/protocol/node'
 import type { Beginning } from '../http/result-beginning.ts'
-import { holdsForm, includesForm } from '../vault/leak-forms.ts'
+import { holdsForm } from '../vault/leak-forms.ts'
 
 export interface Cutting {
   /** Most bytes of the cut result. */
@@ -36,17 +37,16 @@ export function cutResult(
   { content, isError, resultType }: Beginning,
   { limit, bytes, forms, intent }: Cutting,
 ): Buffer | 'credential' | undefined {
-  const searched = piecesOf(content)
-  const passed = piecesOf(content.subarray(0, passedBytes(limit)))
-  if (!searched || !passed) return undefined
-  const members = [
+  const passed = beginningOf(content.subarray(0, passedBytes(limit)))
+  if (!passed) return undefined
+  const begun = passed.text === undefined ? [] : [textItem(passed.text)]
+  const items = [...passed.items, ...begun, textItem(markOf(bytes, limit, intent))]
+  const cut = compose(items, [
     ...(resultType === 'complete' ? ['"resultType":"complete"'] : []),
     ...(isError === true ? ['"isError":true'] : []),
-  ]
-  const cut = compose([...passed, textItem(markOf(bytes, limit, intent))], members)
-  const whole = compose(searched, members)
-  if (cut.length > limit || !isJson(cut) || !isJson(whole)) return undefined
-  return includesForm(content, forms) || holdsForm(whole, forms) ? 'credential' : cut
+  ])
+  if (cut.length > limit || !isUtf8(cut) || parsed(cut.toString()) === undefined) return undefined
+  return holdsForm(content, forms) ? 'credential' : cut
 }
 
 function markOf(bytes: number, limit: number, { access, executionId }: Cutting['intent']): string {
@@ -68,10 +68,6 @@ function textItem(text: string): Buffer {
   return Buffer.from(JSON.stringify({ type: 'text', text: text.toWellFormed() }))
 }
 
-function isJson(bytes: Buffer): boolean {
-  return parsed(bytes.toString()) !== undefined
-}
-
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json)
@@ -88,26 +84,34 @@ const closeBracket = 93
 const openBrace = 123
 const closeBrace = 125
 
-/** The items of a JSON array that may be cut off anywhere. Undefined when it is none of objects in UTF-8. */
-function piecesOf(json: Buffer): Buffer[] | undefined {
-  const pieces: Buffer[] = []
+interface ListBeginning {
+  /** All that are there as a whole, with what is between them, as one: there may be millions. */
+  readonly items: readonly Buffer[]
+  readonly text: string | undefined
+}
+
+/** Of a JSON array that may be cut off anywhere. Undefined when it is none of objects. */
+function beginningOf(json: Buffer): ListBeginning | undefined {
   let at = afterBlanks(json, 0)
-  if (at === json.length) return pieces
+  if (at === json.length) return { items: [], text: undefined }
   if (json[at] !== openBracket) return undefined
   at = afterBlanks(json, at + 1)
+  const first = at
+  let last = at
+  const upTo = (text?: string): ListBeginning => ({
+    items: last > first ? [json.subarray(first, last)] : [],
+    text,
+  })
   while (at < json.length && json[at] !== closeBracket) {
     if (json[at] !== openBrace) return undefined
     const end = objectEnd(json, at)
-    if (end === undefined) {
-      const text = begunText(json.subarray(at))
-      return text === undefined ? pieces : [...pieces, textItem(text)]
-    }
-    pieces.push(json.subarray(at, end))
+    if (end === undefined) return upTo(begunText(json.subarray(at)))
+    last = end
     at = afterBlanks(json, end)
     if (json[at] === comma) at = afterBlanks(json, at + 1)
     else if (at < json.length && json[at] !== closeBracket) return undefined
   }
-  return pieces
+  return upTo()
 }
 
 /** Behind the last brace of the object that begins there; undefined when it is not all there. */
@@ -142,16 +146,22 @@ function stringEnd(json: Buffer, start: number): number | undefined {
 
 /** The text of an item of that type which ends in the middle of it, or after it. */
 function begunText(item: Buffer): string | undefined {
-  const json = decoded(item)
-  // The longest escape has six characters, and the last of them may be missing.
-  for (let missing = 0; missing <= 6; missing++) {
-    const value = parsed(`${json.slice(0, json.length - missing)}"}`)
-    if (value === undefined) continue
-    const { type, text } = value as { readonly type?: unknown; readonly text?: unknown }
-    const isText = type === 'text' || type === undefined
-    return isText && typeof text === 'string' ? text : undefined
-  }
-  return undefined
+  const json = withoutBegunEscape(decoded(item))
+  const value = parsed(`${json}"}`) ?? (json.endsWith('"') ? parsed(`${json}}`) : undefined)
+  if (value === undefined) return undefined
+  const { type, text } = value as { readonly type?: unknown; readonly text?: unknown }
+  const isText = type === 'text' || type === undefined
+  return isText && typeof text === 'string' ? text : undefined
+}
+
+/** Found by looking: to try each length would read all of it as often. */
+function withoutBegunEscape(json: string): string {
+  const begun = /\\(?:u[\da-fA-F]{0,3})?$/.exec(json.slice(-5))
+  if (!begun) return json
+  const at = json.length - begun[0].length
+  let first = at
+  while (json[first - 1] === '\\') first--
+  return (at - first) % 2 === 0 ? json.slice(0, at) : json
 }
 
 /** Without the bytes of a last character that is not all there; empty when it is not UTF-8. */

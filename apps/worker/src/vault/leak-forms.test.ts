@@ -32,6 +32,17 @@ test('finds a secret that is written with JSON escapes', () => {
   expect(holdsForm(Buffer.from(slashed), forms)).toBe(true)
 })
 
+test.each([
+  ['in a member that is said twice', (text: string) => `{"a":"${text}","a":1}`],
+  ['in a text that has no end', (text: string) => `{"a":"\\n${text}`],
+  ['below a great depth', (text: string) => `${'['.repeat(50_000)}"${text}"${']'.repeat(50_000)}`],
+  ['behind many escapes', (text: string) => `"${'\\u0041'.repeat(1_000_000)}${text}"`],
+])('finds a secret with JSON escapes %s, and does not fail without one', (_how, json) => {
+  const escaped = JSON.stringify(secret).slice(1, -1).replace('/', '\\/')
+  expect(holdsForm(Buffer.from(json(escaped)), forms)).toBe(true)
+  expect(holdsForm(Buffer.from(json('\\u0041')), forms)).toBe(false)
+})
+
 test('finds any secret in base64 of anything', () => {
   fc.assert(
     fc.property(

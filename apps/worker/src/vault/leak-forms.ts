@@ -25,12 +25,18 @@ export function formsOfUrl(url: string): Buffer[] {
 export function holdsForm(raw: Buffer, forms: readonly Buffer[]): boolean {
   if (includesForm(raw, forms)) return true
   if (forms.length === 0 || !(raw.includes('\\u') || raw.includes('\\/'))) return false
-  const plain = Buffer.from(JSON.stringify(JSON.parse(raw.toString())))
-  return includesForm(plain, forms)
+  return includesForm(unescaped(raw), forms)
 }
 
-/** As they are written in `forms`; for bytes that are no JSON text. */
-export function includesForm(bytes: Buffer, forms: readonly Buffer[]): boolean {
+/** Some in a row at a time, within a bound: a search for all of them would need a stack for them. */
+const escapes = /(?:\\(?:u[\da-fA-F]{4}|["\\/bfnrt])){1,1000}/g
+
+/** Of the text, not of what it means: members said twice, an end that is missing and any depth are searched as well. */
+function unescaped(json: Buffer): Buffer {
+  return Buffer.from(json.toString().replace(escapes, (some) => JSON.parse(`"${some}"`)))
+}
+
+function includesForm(bytes: Buffer, forms: readonly Buffer[]): boolean {
   return forms.some((form) => bytes.includes(form))
 }
 
