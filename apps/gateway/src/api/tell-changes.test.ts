@@ -79,6 +79,20 @@ test('secrets that were sent are not told, but that they were', async () => {
   for (const hidden of [secret, token, 'SENTINEL']) expect(all).not.toContain(hidden)
 })
 
+test('of a grant its limits are told, of fixed arguments only that there are some', async () => {
+  const limits = { rate: { count: 3, seconds: 60 }, fixed: { key: 'SENTINEL-fixed' } }
+  const body = { connection: 'wiki', tools: 'get_*', mode: 'read', limits }
+  const asked: AskedChange = { name: 'profile.grant', user, params: { name: 'dev' }, body }
+  await tellingChange(api.deps, asked, async () => {})
+  await tellingChange(api.deps, { ...asked, body: { ...body, limits: {} } }, async () => {})
+  const { limits: _, ...rest } = body
+  const change = { what: 'profile.grant', by: user, of: { name: 'dev' } }
+  expect(await told()).toEqual([
+    { ...change, said: { ...rest, limits: { rate: limits.rate } }, gave: ['limits.fixed'] },
+    { ...change, said: rest },
+  ])
+})
+
 const user = { id: 'usr_1' as never, name: 'admin' }
 const pause: AskedChange = { name: 'pause.set', user, params: {}, body: { note: 'x' } }
 const insert = (deps: ApiWorld['deps']) =>

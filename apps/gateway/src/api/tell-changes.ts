@@ -8,14 +8,25 @@ import { digestBytes } from '@sallyport/protocol/node'
 import type { ApiDeps } from './api-deps.ts'
 
 /**
- * Fields of the body that are told, of others only that they were given. `elsewhere`: it has events of its own, or it changes
- * nothing of that kind.
+ * Fields of the body that are told, or parts of a field (`limits.rate`), of others only that they were given. `elsewhere`: it
+ * has events of its own, or it changes nothing of that kind.
  */
 type Telling = readonly string[] | 'all' | 'elsewhere'
 
 type ChangingRoute = {
   [N in RouteName]: (typeof routes)[N]['method'] extends 'GET' ? never : N
 }[RouteName]
+
+/** All but fixed arguments: an argument is data of a call, whoever sets it, and a journal is for ever. */
+const grantLimits = [
+  'limits.schema',
+  'limits.rate',
+  'limits.approvers',
+  'limits.excludeRequester',
+  'limits.identicalOnly',
+  'limits.resultBytes',
+  'limits.isolation',
+]
 
 const telling: Readonly<Record<ChangingRoute, Telling>> = {
   'keys.rotate': [],
@@ -40,7 +51,7 @@ const telling: Readonly<Record<ChangingRoute, Telling>> = {
   'catalog.publish': 'all',
   'catalog.withdraw': 'all',
   'profile.create': 'all',
-  'profile.grant': 'all',
+  'profile.grant': ['connection', 'tools', 'mode', 'confirmUnattended', ...grantLimits],
   'profile.revoke': 'all',
   'session.create': ['profile', 'isolation', 'label', 'owner', 'harness', 'continues'],
   'session.evidence': 'elsewhere',
@@ -112,13 +123,31 @@ const longestText = 16_384
 
 function said(body: unknown, fields: Exclude<Telling, 'elsewhere'>): Record<string, unknown> {
   if (typeof body !== 'object' || body === null) return {}
-  const entries = Object.entries(body).filter(([, value]) => value !== undefined)
-  const isTold = (name: string): boolean => fields === 'all' || fields.includes(name)
-  const told = Object.fromEntries(entries.filter(([name]) => isTold(name)))
-  const gave = entries.map(([name]) => name).filter((name) => !isTold(name))
+  const { told, gave } = partsOf(body, fields)
   const text = JSON.stringify(told)
   return {
     ...(text === '{}' ? {} : { said: text.length > longestText ? digestBytes(text) : told }),
     ...(gave.length > 0 ? { gave } : {}),
   }
+}
+
+interface Parts {
+  readonly told: Readonly<Record<string, unknown>>
+  readonly gave: readonly string[]
+}
+
+function partsOf(body: object, fields: readonly string[] | 'all', before = ''): Parts {
+  const told: [name: string, value: unknown][] = []
+  const gave: string[] = []
+  for (const [name, value] of Object.entries(body)) {
+    if (value === undefined) continue
+    const place = `${before}${name}`
+    if (fields === 'all' || fields.includes(place)) told.push([name, value])
+    else if (fields.some((field) => field.startsWith(`${place}.`))) {
+      const inner = partsOf(value, fields, `${place}.`)
+      if (Object.keys(inner.told).length > 0) told.push([name, inner.told])
+      gave.push(...inner.gave)
+    } else gave.push(place)
+  }
+  return { told: Object.fromEntries(told), gave }
 }
