@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
   chownSync,
   mkdtempSync,
   readdirSync,
@@ -135,6 +136,45 @@ test.skipIf(process.getuid?.() !== 0)(
     renewLeaves(data, start + 61 * day)
     expect(statSync(workerFile())).toMatchObject({ uid: 65_534, gid: 65_533 })
     expect(statSync(workerFile()).mode & 0o777).toBe(0o600)
+  },
+)
+
+test.each(['worker.pem', 'authority.pem'])(
+  'a pipe in the place of %s is damage, and nobody waits at it',
+  (name) => {
+    preparePki(data, start)
+    const path = join(data, 'worker', name)
+    rmSync(path)
+    execFileSync('mkfifo', [path])
+    const { code, cause } = refusal(() => preparePki(data, start))
+    expect(code).toBe('bad_certificate')
+    expect(cause?.message).toContain(path)
+  },
+)
+
+test.skipIf(process.getuid?.() !== 0)(
+  'where it cannot be given to them the old one stays, and every attempt says so',
+  () => {
+    preparePki(data, start)
+    const [, , worker] = texts()
+    for (const name of ['gateway', 'gateway/authority.pem', 'gateway/gateway.pem', 'worker'])
+      chownSync(join(data, name), 1_000, 1_000)
+    chownSync(data, 1_000, 1_000)
+    chownSync(workerFile(), 65_534, 1_000)
+    chmodSync(workerFile(), 0o640)
+    process.setegid?.(1_000)
+    process.seteuid?.(1_000)
+    try {
+      const renew = () => renewLeaves(data, start + 61 * day)
+      for (let attempt = 0; attempt < 2; attempt++)
+        expect(renew).toThrow(expect.objectContaining({ code: 'data_not_writable' }))
+    } finally {
+      process.seteuid?.(0)
+      process.setegid?.(0)
+    }
+    expect(texts()[2]).toBe(worker)
+    expect(statSync(workerFile()).uid).toBe(65_534)
+    expect(readdirSync(join(data, 'worker'))).toHaveLength(2)
   },
 )
 

@@ -2,12 +2,12 @@
  * The authority of one data folder and the two leaves it issues. The worker's folder never holds a key of the gateway
  * or of the authority: whoever takes the worker over cannot sign an intent.
  */
-import { chownSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { SallyportError } from '@sallyport/protocol'
 import { type CertificateRole, createAuthority, issueCertificate } from '@sallyport/protocol/node'
 import { writeDurably } from '../files/write-durably.ts'
-import { type CertifiedFile, readCertified, writeCertified } from './certified-file.ts'
+import { type CertifiedFile, readCertified, readIfThere, writeCertified } from './certified-file.ts'
 
 export interface Pki {
   /** Certificate of the authority, PEM. */
@@ -105,20 +105,16 @@ function prepareLeaf(
   const found = readCertified(path)
   const issuedHere = found?.certificate.verify(authority.certificate.publicKey)
   if (found && issuedHere && isGood(found, now, leafRenewDays)) return found
-  const owner = statSync(path, { throwIfNoEntry: false })
-  const commonName = `Sallyport ${role}`
-  const leaf = writeCertified(
-    path,
-    issueCertificate({ authority, role, commonName, days: leafDays, now }),
-  )
   // The worker may be somebody else, who was given the file that this one takes the place of.
-  if (owner && owner.uid !== process.getuid?.()) chownSync(path, owner.uid, owner.gid)
-  return leaf
+  const before = lstatSync(path, { throwIfNoEntry: false })
+  const owner = before && before.uid !== process.geteuid?.() ? before : undefined
+  const commonName = `Sallyport ${role}`
+  const leaf = issueCertificate({ authority, role, commonName, days: leafDays, now })
+  return writeCertified(path, leaf, owner)
 }
 
 function copyAuthority(certificatePem: string, path: string): void {
-  const found = existsSync(path) ? readFileSync(path, 'utf8') : undefined
-  if (found !== certificatePem) writeDurably(path, certificatePem)
+  if (readIfThere(path) !== certificatePem) writeDurably(path, certificatePem)
 }
 
 /** Also false before its time: the clock was wrong when it was made. */
