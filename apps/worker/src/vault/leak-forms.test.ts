@@ -36,11 +36,35 @@ test.each([
   ['in a member that is said twice', (text: string) => `{"a":"${text}","a":1}`],
   ['in a text that has no end', (text: string) => `{"a":"\\n${text}`],
   ['below a great depth', (text: string) => `${'['.repeat(50_000)}"${text}"${']'.repeat(50_000)}`],
-  ['behind many escapes', (text: string) => `"${'\\u0041'.repeat(1_000_000)}${text}"`],
+  [
+    'behind escapes of all kinds',
+    (text: string) => `"\\b\\f\\n\\r\\t\\"\\\\\\ud83D\\uDE00${text}"`,
+  ],
 ])('finds a secret with JSON escapes %s, and does not fail without one', (_how, json) => {
   const escaped = JSON.stringify(secret).slice(1, -1).replace('/', '\\/')
   expect(holdsForm(Buffer.from(json(escaped)), forms)).toBe(true)
   expect(holdsForm(Buffer.from(json('\\u0041')), forms)).toBe(false)
+})
+
+test('finds any secret in any mix of escapes', () => {
+  const spelling = fc.constantFrom('plain', 'small', 'large')
+  fc.assert(
+    fc.property(
+      fc.string({ minLength: 8, maxLength: 40, unit: 'binary' }),
+      fc.array(spelling, { minLength: 80, maxLength: 80 }),
+      (value, how) => {
+        const hex = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+        const units = value.split('').map((char, at) => {
+          if (how[at] === 'small') return hex(char)
+          if (how[at] === 'large') return `\\u${hex(char).slice(2).toUpperCase()}`
+          return JSON.stringify(char).slice(1, -1).replace('/', '\\/')
+        })
+        expect(holdsForm(Buffer.from(`["${units.join('')}\\u0041"]`), formsOfValues([value]))).toBe(
+          true,
+        )
+      },
+    ),
+  )
 })
 
 test('finds any secret in base64 of anything', () => {
