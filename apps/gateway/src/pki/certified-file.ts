@@ -35,7 +35,7 @@ export function readCertified(path: string): CertifiedFile | undefined {
   }
 }
 
-export interface Owner {
+interface Owner {
   readonly uid: number
   readonly gid: number
 }
