@@ -389,6 +389,21 @@ describe.each(cases)('collecting on %s, %s', (engine, era) => {
       expect(sent(world)).toBe(1)
     })
 
+    test('who left as its answer came and comes again before that is recorded is its caller; what is asked then runs', async () => {
+      const call = await askSent(world, same())
+      call.left.abort()
+      world.answer(call.intent, {}, raw)
+      await call.outcome
+      const again = await world.ask(same())
+      expect(again).toMatchObject({ kind: 'result', executionId: call.id, earlier: {} })
+      await take(world, again)
+      expect(await rowOf(world, call.id)).toMatchObject({ caller: 'collected' })
+      const repeated = await askSent(world, same({ callId: 'b' }))
+      world.answer(repeated.intent)
+      expect(await repeated.outcome).not.toHaveProperty('earlier')
+      expect(sent(world)).toBe(2)
+    })
+
     test('two that hold its answer open: when the first leaves, the second is its caller', async () => {
       const first = await askHeld(world, { ...same(), ...write })
       const { executionId } = await pending(world)

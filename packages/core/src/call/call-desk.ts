@@ -188,6 +188,7 @@ export class CallDesk implements Calls {
     // That it left is recorded before it is taken, or a later record would take it away again.
     if (id)
       await group.moveCaller({ id, from: ['attached'], of: gateway, to: 'detached', by: gateway })
+    else await group.recorded(of, gateway)
     const seen = await store.executions.get(of)
     const taken = seen && (await takeOver(this.#deps, seen, request))
     return taken?.kind === 'attached' ? this.#holdAgain(taken.row, request, false) : outcome

@@ -6,6 +6,7 @@
 import {
   type ErrorCode,
   type ExecutionId,
+  type InstanceId,
   type IntentId,
   type SallyportError,
   toSallyportError,
@@ -138,6 +139,12 @@ export class GroupCommit {
       moves.push({ change, done, attempts: 0 })
       this.#schedule()
     })
+  }
+
+  /** Resolves when what was to be recorded about an execution until now is, or cannot be. */
+  async recorded(id: ExecutionId, by: InstanceId): Promise<void> {
+    // Waits where moves wait, and moves nothing.
+    await this.moveCaller({ id, from: [], to: 'collected', by })
   }
 
   #settled({ settlement: { id }, done }: PendingSettlement, moved: boolean): void {
