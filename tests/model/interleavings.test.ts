@@ -137,6 +137,56 @@ describe('the search finds', () => {
   })
 })
 
+/** Deviations by the moments they come at. `shows`: what goes on there; without it the schedule is another by now. */
+const foundOnce: readonly {
+  readonly what: string
+  readonly scenario: ScenarioName
+  readonly deviations: Readonly<Record<number, number>>
+  readonly shows: readonly string[]
+}[] = [
+  {
+    what: 'who comes again with its call id before it is recorded that it left collects',
+    scenario: 'a write, and the same once more',
+    deviations: { 8: 10, 11: 5 },
+    shows: [
+      'gateway 0 sees that the connection of call 1 is broken',
+      'the guest asks for a write of gateway 1 (call 3, 1)',
+    ],
+  },
+  {
+    what: 'who is let go does not take its caller from another at the same gateway',
+    scenario: 'identical writes of two sessions',
+    deviations: { 2: 5, 12: 3 },
+    shows: ['(gateway 0 stands still)', 'gateway 0 answers call 2'],
+  },
+  {
+    what: 'neither does it in one session',
+    scenario: 'identical writes of one session',
+    deviations: { 3: 9, 14: 3 },
+    shows: ['(gateway 0 stands still)', 'gateway 0 answers call 2'],
+  },
+  {
+    what: 'an answer that a person had to say was not given instead',
+    scenario: 'identical writes at two gateways',
+    deviations: { 10: 1, 11: 4, 14: 6, 25: 8, 27: 6 },
+    shows: ['gateway 1 gets no answer to a commit that was done'],
+  },
+  {
+    what: 'what was taken over in a commit that nobody heard of waits for nobody',
+    scenario: 'identical writes at two gateways',
+    deviations: { 10: 2, 147: 7 },
+    shows: ['gateway 0 gets no answer to a commit that is still being done'],
+  },
+]
+
+test.each(foundOnce)('found once: $what', async ({ scenario, deviations, shows }) => {
+  const last = Math.max(...Object.keys(deviations).map(Number))
+  const picks = Array.from({ length: last + 1 }, (_, moment) => deviations[moment] ?? 0)
+  const { lines, failure } = await replay(opening(scenario), picks)
+  expect(failure).toBeUndefined()
+  for (const line of shows) expect(lines).toContain(line)
+})
+
 test('a schedule goes on the same every time', async () => {
   const open = opening('two writes and a read in one batch')
   const picks = [0, 0, 1, 0, 0, 4, 0, 0, 2, 0, 0, 0, 7, 0, 0, 3]

@@ -11,7 +11,7 @@ import type { Store } from '../store.ts'
 import type { GroupCommit, GroupDecision } from './group-commit.ts'
 import type { CallOutcome, CallRequest } from './ports.ts'
 import { recordedOutcome } from './recorded-outcome.ts'
-import { leaving } from './take-over.ts'
+import { isAttachedAt, leaving } from './take-over.ts'
 import { isSettled } from './twins.ts'
 import type { BarrierDecision, Hold } from './verdict-of-barrier.ts'
 import { stillWaits, wouldWaitForEver } from './waits-for.ts'
@@ -281,6 +281,8 @@ export class Holds {
       default:
         // Whether it still waits or has passed after all, its row will tell.
         if (this.#isHere(held)) this.#wakeIn(held, workerAgainMs)
+        else if (decision.kind === 'failed' && decision.perhaps?.kind === 'answered')
+          void this.#leaveRow({ row: decision.perhaps.by })
     }
   }
 
@@ -327,24 +329,18 @@ export class Holds {
   }
 
   async #follow(held: Held): Promise<void> {
-    const ended = await this.#outcomeOf(held)
+    const ended = await recordedOutcome(held.row.id, this.#deps)
     if (!this.#isHere(held)) return
-    if (!ended) {
-      this.#wakeIn(held, lookAgainMs)
-      return
-    }
-    this.#drop(held)
-    this.#deps.told(ended.row, ended.outcome, held)
+    if (ended && 'outcome' in ended) {
+      this.#drop(held)
+      this.#deps.told(ended.row, ended.outcome, held)
+    } else if (ended && this.#isForNobody(ended.by)) this.#answered(held, ended.by)
+    else this.#wakeIn(held, lookAgainMs)
   }
 
-  async #outcomeOf({ row: { id } }: Held) {
-    const { store, bodies, report } = this.#deps
-    try {
-      return await recordedOutcome(id, store, bodies)
-    } catch (thrown) {
-      report(thrown, 'held call')
-      return undefined
-    }
+  /** Taken over for this gateway, which never heard of it: that commit had no clear end. */
+  #isForNobody(row: Execution): boolean {
+    return isAttachedAt(row, this.#deps.gateway) && !this.has(row.id) && isBeforeBarrier(row)
   }
 
   #cancelled(held: Held): void {
@@ -379,9 +375,12 @@ export class Holds {
     held.speaks = 'left'
     // An identical call that comes at once must find that this one has left.
     const hasLeft = await this.#leave(held)
-    const ended = hasLeft ? undefined : await this.#outcomeOf(held)
-    if (ended) this.#deps.told(ended.row, ended.outcome, held)
-    else held.answer(stillWaits(held))
+    const ended = hasLeft ? undefined : await recordedOutcome(held.row.id, this.#deps)
+    if (ended && 'outcome' in ended) this.#deps.told(ended.row, ended.outcome, held)
+    else {
+      if (ended && this.#isForNobody(ended.by)) void this.#leaveRow({ row: ended.by })
+      held.answer(stillWaits(held))
+    }
   }
 
   #leave(held: Held): Promise<boolean> {
@@ -392,6 +391,7 @@ export class Holds {
   /** Whether it was this gateway's caller until now. */
   async #leaveRow({ row }: Pick<Held, 'row'>): Promise<boolean> {
     const { group, gateway } = this.#deps
+    if (!isAttachedAt(row, gateway)) return false
     const moved = await group.moveCaller(leaving(row, gateway))
     this.wakeIdentical(row.writeKey)
     return moved

@@ -71,6 +71,11 @@ async function take(
   }
 }
 
+/** By that row. Who is not cannot leave: another may be its caller by now, through the same gateway. */
+export function isAttachedAt({ caller, callerInstance }: Execution, gateway: InstanceId): boolean {
+  return caller === 'attached' && callerInstance === gateway
+}
+
 /** The caller of a row, which is attached here, has left. */
 export function leaving(row: Execution, gateway: InstanceId): CallerChange {
   const to = row.isModern && isBeforeBarrier(row) ? 'held_back' : 'detached'
