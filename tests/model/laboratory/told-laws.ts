@@ -84,7 +84,8 @@ export class ToldLaws {
     this.seen.add(said)
     switch (outcome.kind) {
       case 'result':
-        if (row && !isOwn(ask, row)) this.#isGivenOnce(ask, executionId, standing)
+        if (row && !isOwn(ask, row) && !isAnsweredBy(ask, row, standing))
+          this.#isGivenOnce(ask, executionId, standing)
         this.#given.add(executionId)
         must('answer_was_applied', this.#isApplied(executionId), detail)
         must('answer_is_to_the_same', row?.argumentsDigest === ask.digest, detail)
@@ -156,4 +157,11 @@ export class ToldLaws {
     if (code === 'approval_denied' || code === 'approval_expired')
       must('told_decision_is_the_decision', row?.code === code, detail)
   }
+}
+
+/** It comes again for what is on record as answered by that row: it is no new wish. */
+function isAnsweredBy(ask: Asked, { id }: Execution, { rows }: Standing): boolean {
+  return [...rows.values()].some(
+    (own) => isOwn(ask, own) && own.code === 'answered_by_earlier' && own.notes['about'] === id,
+  )
 }
