@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import type { EgressRules } from './dialer/egress-policy.ts'
 import { type EgressProxy, parseProxy } from './dialer/egress-proxy.ts'
 import type { UserToBe } from './isolation/become-user.ts'
+import { parsedJson } from './parsed-json.ts'
 
 export type Place = { readonly path: string } | { readonly host: string; readonly port: number }
 
@@ -122,19 +123,11 @@ function userOf(text: string | undefined): UserToBe | undefined {
 
 /** Words between spaces, or a list in JSON for words that hold spaces. There is no shell and no quoting. */
 function wordsOf(command: string): readonly string[] {
-  const words: unknown = command.startsWith('[') ? parsed(command) : command.match(/\S+/g)
+  const words: unknown = command.startsWith('[') ? parsedJson(command) : command.match(/\S+/g)
   const isList = Array.isArray(words) && words.every((word) => typeof word === 'string')
   if (!isList || !words[0]?.startsWith('/'))
     throw new TypeError('--vault-key-command begins with the whole path of a program')
   return words
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function wholeNumber(name: string, text: string): number {

@@ -1,4 +1,6 @@
 /** What can be told of a result that is too long to be kept: how its content begins, and the members that say how it ended. */
+
+import { parsedJson } from '../parsed-json.ts'
 import { Gathered } from './gathered.ts'
 import { MemberScanner, type MemberSink } from './member-scanner.ts'
 
@@ -36,7 +38,7 @@ export class ResultBeginning implements MemberSink {
     this.#attempt(() => this.#scanner.finish())
     if (!this.#isReadable) return undefined
     const bytesOf = (name: string): Buffer => this.#kept.get(name)?.whole() ?? Buffer.alloc(0)
-    const memberOf = (name: string): unknown => parsed(bytesOf(name).toString())
+    const memberOf = (name: string): unknown => parsedJson(bytesOf(name).toString())
     return {
       content: bytesOf('content'),
       isError: memberOf('isError'),
@@ -66,13 +68,5 @@ export class ResultBeginning implements MemberSink {
     } catch {
       this.#isReadable = false
     }
-  }
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
   }
 }

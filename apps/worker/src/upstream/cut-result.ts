@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Intent } from '@sallyport/protocol/node'
 import type { Beginning } from '../http/result-beginning.ts'
+import { parsedJson } from '../parsed-json.ts'
 import { holdsForm } from '../vault/leak-forms.ts'
 
 export interface Cutting {
@@ -45,7 +46,8 @@ export function cutResult(
     ...(resultType === 'complete' ? ['"resultType":"complete"'] : []),
     ...(isError === true ? ['"isError":true'] : []),
   ])
-  if (cut.length > limit || !isUtf8(cut) || parsed(cut.toString()) === undefined) return undefined
+  if (cut.length > limit || !isUtf8(cut) || parsedJson(cut.toString()) === undefined)
+    return undefined
   return holdsForm(content, forms) ? 'credential' : cut
 }
 
@@ -66,14 +68,6 @@ function compose(items: readonly Buffer[], members: readonly string[]): Buffer {
 
 function textItem(text: string): Buffer {
   return Buffer.from(JSON.stringify({ type: 'text', text: text.toWellFormed() }))
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
 }
 
 const quote = 34
@@ -147,7 +141,7 @@ function stringEnd(json: Buffer, start: number): number | undefined {
 /** The text of an item of that type which ends in the middle of it, or after it. */
 function begunText(item: Buffer): string | undefined {
   const json = withoutBegunEscape(decoded(item))
-  const value = parsed(`${json}"}`) ?? (json.endsWith('"') ? parsed(`${json}}`) : undefined)
+  const value = parsedJson(`${json}"}`) ?? (json.endsWith('"') ? parsedJson(`${json}}`) : undefined)
   if (value === undefined) return undefined
   const { type, text } = value as { readonly type?: unknown; readonly text?: unknown }
   const isText = type === 'text' || type === undefined
