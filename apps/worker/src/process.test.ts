@@ -123,6 +123,21 @@ test('says one line when it listens, on a socket only its user may open', async 
   gateway.cut()
 })
 
+test('shows a certificate that was renewed while it runs', async () => {
+  const hurried = new URL('../../../tests/harness/hurried-timers.mjs', import.meta.url)
+  const more = ['--reconnect-window-ms', '500000']
+  const started = start({ node: ['--import', hurried.href], more })
+  await listening(started)
+  const { certificatePem, privateKeyPem } = identity('worker')
+  writeFileSync(join(folder, 'worker.key'), privateKeyPem)
+  writeFileSync(join(folder, 'worker.pem'), certificatePem)
+  await expect
+    .poll(() => started.said.stderr, { timeout: 10_000 })
+    .toContain('"event":"certificate_renewed"')
+  const gateway = await connect()
+  gateway.cut()
+})
+
 test('its vault key is made once, and its environment and arguments hold no secret', async () => {
   const upstream = await startUpstream({ bearer: token })
   upstreams.push(upstream)
