@@ -2,6 +2,8 @@
  * Explicit cancellations of one Sallyport session, by scope (the client's Mcp-Session-Id, or none) and JSON-RPC id. A cancel
  * may overtake its call, and clients cancel calls that are long answered; both are told apart here.
  */
+import { Register } from '@sallyport/protocol'
+
 const keepMs = 60_000
 const pastLimit = 1_000
 const idLimit = 256
@@ -14,7 +16,7 @@ export interface RunningCall {
 
 export class CancelBook {
   readonly #now: () => number
-  readonly #running = new Map<string, Set<AbortController>>()
+  readonly #running = new Register<string, Set<AbortController>>()
   /** Oldest first: calls that ended, and cancels whose call has not come. */
   readonly #past = new Map<string, { readonly kind: 'ended' | 'cancelled'; readonly at: number }>()
 

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Calls, Session, SessionReads, Toolsets } from '@sallyport/core'
-import { type SessionId, toSallyportError } from '@sallyport/protocol'
+import { Register, type SessionId, toSallyportError } from '@sallyport/protocol'
 import { type AdmitDeps, admit } from './admit.ts'
 import { answerEmpty, refusalOf, refuseUnread } from './answer.ts'
 import { Deliveries } from './deliveries.ts'
@@ -70,7 +70,9 @@ class Endpoint implements GuestEndpoint {
   readonly #door: AdmitDeps
   readonly #traffics: Traffics
   readonly #shown = new ShownTools()
-  readonly #open = new Set<ServerResponse>()
+  /** By number of the request. */
+  readonly #open = new Register<number, ServerResponse>()
+  #requests = 0
   readonly #sweep: NodeJS.Timeout
   #isClosing = false
   #onIdle: () => void = () => {}
@@ -105,10 +107,11 @@ class Endpoint implements GuestEndpoint {
       this.#handle(req, res, session)
 
   #handle(req: IncomingMessage, res: ServerResponse, bound: SessionId | undefined): void {
-    this.#open.add(res)
+    const request = ++this.#requests
+    this.#open.set(request, res)
     this.#deps.deliveries.request(req.socket)
     res.once('close', () => {
-      this.#open.delete(res)
+      this.#open.delete(request)
       if (this.#open.size === 0) this.#onIdle()
     })
     this.#serve(req, res, bound).catch((thrown) => {
@@ -146,7 +149,7 @@ class Endpoint implements GuestEndpoint {
         resolve()
       }
     })
-    for (const res of this.#open) res.destroy()
+    for (const res of this.#open.values()) res.destroy()
   }
 
   async #serve(

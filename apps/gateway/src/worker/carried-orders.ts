@@ -3,7 +3,7 @@
  * nowhere else, and what the connection took with it when it ended is told as lost.
  */
 import type { Order, SentBatch } from '@sallyport/core'
-import type { IntentId } from '@sallyport/protocol'
+import { type IntentId, Register } from '@sallyport/protocol'
 import {
   type AbortHead,
   type BodyHead,
@@ -38,7 +38,7 @@ export class CarriedOrders {
   readonly #channel: Channel
   readonly #sign: SignBatch
   readonly #events: CarriedEvents
-  readonly #open = new Map<IntentId, Batch>()
+  readonly #open = new Register<IntentId, Batch>()
   readonly #seals = new SealBook()
   #settled: IntentId[] = []
 
@@ -116,7 +116,7 @@ export class CarriedOrders {
 
   /** Orders of undecided batches are told when they are committed: until then they are not in flight. */
   onClosed(): void {
-    this.#lose([...this.#open].flatMap(([id, batch]) => (batch.early ? [] : [id])))
+    this.#lose([...this.#open.entries()].flatMap(([id, batch]) => (batch.early ? [] : [id])))
   }
 
   #commit(batch: Batch, admitted: readonly number[]): void {

@@ -24,7 +24,7 @@ export class TurnWriter {
   wake(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    setImmediate(() => this.flush())
+    process.nextTick(() => this.flush())
   }
 
   flush(): void {

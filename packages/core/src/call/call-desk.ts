@@ -9,6 +9,7 @@ import {
   type InstanceId,
   type IntentId,
   isId,
+  Register,
   type SessionId,
   toSallyportError,
 } from '@sallyport/protocol'
@@ -65,11 +66,11 @@ export interface CallDeskDeps {
 export class CallDesk implements Calls {
   readonly holds: Holds
   readonly #deps: CallDeskDeps
-  readonly #waiting = new Map<IntentId, Waiting>()
+  readonly #waiting = new Register<IntentId, Waiting>()
   readonly #live: LiveCalls
   readonly #late: LateAnswers
   /** Whose outcome is known and being recorded: what is believed about them meanwhile must not get there first. */
-  readonly #settling = new Set<IntentId>()
+  readonly #settling = new Register<IntentId, true>()
   #isDraining = false
 
   constructor(deps: CallDeskDeps) {
@@ -342,7 +343,7 @@ export class CallDesk implements Calls {
     const { intentId, writeKey } = row
     if (intentId !== null) {
       this.#waiting.delete(intentId)
-      this.#settling.add(intentId)
+      this.#settling.set(intentId, true)
     }
     this.#measure(outcome.state, outcome.code, row.arrivedAt)
     if (outcome.state === 'unknown') this.#late.expect(row)

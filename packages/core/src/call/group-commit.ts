@@ -8,6 +8,7 @@ import {
   type ExecutionId,
   type InstanceId,
   type IntentId,
+  Register,
   type SallyportError,
   toSallyportError,
 } from '@sallyport/protocol'
@@ -86,7 +87,7 @@ export class GroupCommit {
   #settlements: PendingSettlement[] = []
   #moves: PendingMove[] = []
   /** By executions with outcomes that are not recorded yet. */
-  readonly #settling = new Map<ExecutionId, Settling>()
+  readonly #settling = new Register<ExecutionId, Settling>()
   #renewal: Renewal | undefined
   /** Outcomes of writes that are committed but perhaps not flushed: the worker still keeps their results. */
   #unflushed: IntentId[] = []

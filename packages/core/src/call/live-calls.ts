@@ -1,5 +1,5 @@
 /** Calls in flight and those of the last minute, by session and call id: the same id is the same call. */
-import type { ExecutionId, SessionId } from '@sallyport/protocol'
+import { type ExecutionId, Register, type SessionId } from '@sallyport/protocol'
 import type { CallOutcome } from './ports.ts'
 import { RecentOutcomes } from './recent-outcomes.ts'
 
@@ -16,8 +16,7 @@ export interface LiveCall {
 }
 
 export class LiveCalls {
-  readonly #live = new Map<string, LiveCall>()
-  readonly #ofSession = new Map<SessionId, Set<Promise<CallOutcome>>>()
+  readonly #live = new Register<string, LiveCall & { readonly session: SessionId }>()
   readonly #recent: RecentOutcomes
 
   constructor(now: () => number) {
@@ -33,15 +32,12 @@ export class LiveCalls {
     return this.#live.get(key) ?? this.#recent.get(key)
   }
 
+  /** No call of this id is in flight. */
   keep(session: SessionId, callId: string, live: LiveCall): void {
     const key = `${session} ${callId}`
-    this.#live.set(key, live)
-    const ofSession = this.#ofSession.get(session) ?? new Set()
-    this.#ofSession.set(session, ofSession.add(live.outcome))
+    this.#live.set(key, { ...live, session })
     void live.outcome.then((outcome) => {
-      if (this.#live.get(key) === live) this.#live.delete(key)
-      ofSession.delete(live.outcome)
-      if (ofSession.size === 0) this.#ofSession.delete(session)
+      this.#live.delete(key)
       // What was told about another execution of this call id is not its outcome.
       if (!live.isOnce && outcome.executionId === live.id && isLasting(outcome))
         this.#recent.keep(key, live.digest, outcome)
@@ -50,10 +46,9 @@ export class LiveCalls {
 
   /** Resolves when the last of them is answered, or after `ms`. */
   async settled(ms: number, session?: SessionId): Promise<void> {
-    const open =
-      session === undefined
-        ? [...this.#live.values()].map(({ outcome }) => outcome)
-        : [...(this.#ofSession.get(session) ?? [])]
+    const all = [...this.#live.values()]
+    const asked = session === undefined ? all : all.filter((call) => call.session === session)
+    const open = asked.map(({ outcome }) => outcome)
     let timer: NodeJS.Timeout | undefined
     const late = new Promise((resolve) => {
       timer = setTimeout(resolve, ms)

@@ -81,8 +81,11 @@ function remember<K, V>(
 ): Promise<V> {
   const found = kept.get(key)
   if (found !== undefined) {
-    kept.delete(key)
-    kept.set(key, found)
+    // As long as there is plenty of room, it does not matter which was used last.
+    if (kept.size > limit / 2) {
+      kept.delete(key)
+      kept.set(key, found)
+    }
     return found
   }
   const loading = load()

@@ -20,7 +20,10 @@ export class SchemaCache {
   }
 
   #get(key: string, kind: RootKind, schema: unknown): CompiledRoot {
-    const root = this.#compiled.get(key) ?? compileRoot(schema, kind)
+    const known = this.#compiled.get(key)
+    // As long as there is plenty of room, it does not matter which was used last.
+    if (known && this.#compiled.size <= this.#limit / 2) return known
+    const root = known ?? compileRoot(schema, kind)
     this.#compiled.delete(key)
     this.#compiled.set(key, root)
     const [oldest] = this.#compiled.keys()
