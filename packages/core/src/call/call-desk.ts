@@ -21,7 +21,8 @@ import type { Store } from '../store.ts'
 import { callOfRow } from './call-of-row.ts'
 import { refusedRow } from './decide-arrival.ts'
 import { executionRow } from './execution-row.ts'
-import type { GroupCommit, GroupDecision } from './group-commit.ts'
+import type { GroupDecision } from './group.ts'
+import type { GroupCommit } from './group-commit.ts'
 import { Holds, type Waiter } from './holds.ts'
 import { LateAnswers } from './late-answers.ts'
 import { type LiveCall, LiveCalls, leavesBefore } from './live-calls.ts'
@@ -40,6 +41,7 @@ import { tellOutcome } from './tell-outcome.ts'
 import type { Toolsets } from './toolset.ts'
 import { type Outcome, outcomeOf } from './verdict.ts'
 import type { Hold } from './verdict-of-barrier.ts'
+import { whenAborted } from './when-aborted.ts'
 
 interface Waiting extends Waiter {
   readonly row: Execution
@@ -389,12 +391,6 @@ export class CallDesk implements Calls {
   #measure(state: ExecutionState, code: ErrorCode | null, arrivedAt: number): void {
     this.#deps.measure?.({ state, code, ms: this.#deps.now() - arrivedAt })
   }
-}
-
-/** It may have been while the barrier was committed, when nobody listened. */
-function whenAborted(signal: AbortSignal | undefined, act: () => void): void {
-  if (signal?.aborted) act()
-  else signal?.addEventListener('abort', act)
 }
 
 const busyAgainMs = 10

@@ -15,54 +15,29 @@ import {
 import { batchOf } from '@sallyport/protocol/node'
 import type { Execution } from '../execution/execution.ts'
 import type { CallerChange } from '../execution/execution-store.ts'
-import { type Instance, leaseMs } from '../instance/instance.ts'
+import { leaseMs } from '../instance/instance.ts'
 import { recordedEvent } from '../journal/events.ts'
 import type { Journal, PageDraft } from '../journal/journal.ts'
 import type { Tx } from '../store.ts'
 import { passBarrier } from './barrier.ts'
+import {
+  eachAlone,
+  type Group,
+  type PendingEntry,
+  type PendingMove,
+  type PendingSettlement,
+  type Renewal,
+} from './group.ts'
 import type { Order, SentBatch, WorkerPort } from './ports.ts'
 import { holdUnknownKeys, type OutcomeToRecord, recordOutcomes } from './record-outcomes.ts'
 import type { BarrierDeps, Entry } from './scene.ts'
 import type { BarrierDecision } from './verdict-of-barrier.ts'
-
-/** `perhaps`: what was decided, where it may have been recorded all the same. */
-export type GroupDecision =
-  | BarrierDecision
-  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly perhaps?: BarrierDecision }
-
-interface PendingEntry {
-  readonly entry: Entry
-  readonly decided: (decision: GroupDecision) => void
-}
-
-interface PendingSettlement extends OutcomeToRecord {
-  readonly intent: IntentId | null
-  readonly isWrite: boolean
-  readonly done: (moved: boolean) => void
-  attempts: number
-}
-
-interface PendingMove {
-  readonly change: CallerChange
-  readonly done: (moved: boolean) => void
-  attempts: number
-}
 
 interface Settling {
   /** One may be about another attempt. */
   count: number
   /** What has to wait for all of them. */
   readonly waiting: PendingMove[]
-}
-
-type Renewal = Pick<Instance, 'id' | 'startedAt'>
-
-interface Group {
-  readonly entries: readonly PendingEntry[]
-  readonly refusals: readonly Execution[]
-  readonly settlements: readonly PendingSettlement[]
-  readonly moves: readonly PendingMove[]
-  readonly renewal: Renewal | undefined
 }
 
 export interface GroupCommitDeps extends Omit<BarrierDeps, 'worker'> {
@@ -77,6 +52,8 @@ export interface GroupCommitDeps extends Omit<BarrierDeps, 'worker'> {
 const groupLimit = 256
 /** Two transactions overlap, so that a read does not wait for the flush of a write before it. */
 const runningLimit = 2
+/** So long what nobody waits for waits for company: a commit costs as much as all else that a lone call does. */
+const companyMs = 5
 const retryMs = 250
 const settleAttempts = 5
 
@@ -95,6 +72,7 @@ export class GroupCommit {
   /** Groups of outcomes that wait before they are tried again. */
   #delayed = 0
   #scheduled = false
+  #lonely: NodeJS.Timeout | undefined
   #idle: (() => void)[] = []
 
   constructor(deps: GroupCommitDeps) {
@@ -188,11 +166,32 @@ export class GroupCommit {
 
   #schedule(): void {
     if (this.#scheduled || this.#running >= runningLimit || !this.#hasWork()) return
+    if (!this.#isAwaited()) {
+      this.#lonely ??= setTimeout(() => this.#beginLonely(), companyMs)
+      return
+    }
     this.#scheduled = true
-    setImmediate(() => {
-      this.#scheduled = false
-      void this.#run(this.#take())
-    })
+    setImmediate(() => this.#begin())
+  }
+
+  /** Outcomes of reads are not: they leave with the next group that somebody waits for, or soon by themselves. */
+  #isAwaited(): boolean {
+    const isForSomebody =
+      this.#entries.length + this.#moves.length > 0 || this.#renewal !== undefined
+    return isForSomebody || this.#settlements.some(({ isWrite }) => isWrite)
+  }
+
+  #begin(): void {
+    this.#scheduled = false
+    clearTimeout(this.#lonely)
+    this.#lonely = undefined
+    void this.#run(this.#take())
+  }
+
+  /** Nobody came along. Where others run just now, they look for what is left when they end. */
+  #beginLonely(): void {
+    this.#lonely = undefined
+    if (!this.#scheduled && this.#running < runningLimit && this.#hasWork()) this.#begin()
   }
 
   #take(): Group {
@@ -375,16 +374,6 @@ async function recordRefusals(tx: Tx, page: PageDraft, rows: readonly Execution[
   const results = await tx.executions.insert(rows)
   for (const [at, row] of rows.entries())
     if (results[at] === 'inserted') page.note(recordedEvent(row))
-}
-
-function eachAlone({ entries, refusals, settlements, moves }: Group): Group[] {
-  const none: Group = { entries: [], refusals: [], settlements: [], moves: [], renewal: undefined }
-  return [
-    ...moves.map((one) => ({ ...none, moves: [one] })),
-    ...settlements.map((one) => ({ ...none, settlements: [one] })),
-    ...refusals.map((one) => ({ ...none, refusals: [one] })),
-    ...entries.map((one) => ({ ...none, entries: [one] })),
-  ]
 }
 
 interface Moved {
