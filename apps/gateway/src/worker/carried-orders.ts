@@ -62,6 +62,8 @@ export class CarriedOrders {
       encodeFrame('intents', head, texts),
       ...orders.map((order) => this.#encodeBody(order)),
     )
+    // The worker judges it while it is committed. Many share the price of leaving, and most of them wait for others anyway.
+    if (orders.length === 1) this.#channel.flush()
     for (const id of batch.ids) this.#open.set(id, batch)
     return {
       commit: (admitted) => this.#commit(batch, admitted),

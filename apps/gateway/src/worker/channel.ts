@@ -140,6 +140,11 @@ export class Channel {
     this.send(encodeFrame(kind, head))
   }
 
+  /** What was written leaves now, and not with what else comes in this turn. */
+  flush(): void {
+    if (this.#open) this.#writer.flush()
+  }
+
   /** `flushing` has something to write. */
   wake(): void {
     if (this.#open) this.#writer.wake()
