@@ -40,12 +40,16 @@ const listOf =
   (value) =>
     Array.isArray(value) && value.every(is)
 
-/** An object whose own members are so. */
+/** An object whose own members are so. Most of those that may be there are not: only what is there is looked at. */
 function members(rules: Readonly<Record<string, Is>>): Is {
-  const entries = Object.entries(rules)
+  const known = new Map(Object.entries(rules))
+  const required = [...known].flatMap(([name, is]) => (is(undefined) ? [] : [name]))
   return (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-    return entries.every(([name, is]) => is((value as Members)[name]))
+    for (const name of required) if (!Object.hasOwn(value, name)) return false
+    for (const name of Object.keys(value))
+      if (known.get(name)?.((value as Members)[name]) === false) return false
+    return true
   }
 }
 

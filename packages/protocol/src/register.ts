@@ -1,11 +1,12 @@
 /**
  * What is in flight, by key: things that come and go all the time. A `Map` that is filled and emptied outgrows its table
- * again and again, and an outgrown table still holds what stood in it and names the table that came next. As soon as the
- * collector has moved one of them to its old generation, whatever was in flight since then stays until the whole heap is
- * collected. So a place is only emptied here, and the places are left for new ones that no earlier table leads to.
+ * again and again, and an outgrown table still holds what stood in it and names the table that came next. As soon as one
+ * of them is in the old generation of the collector, and a full collection puts it there, whatever was in flight since
+ * then stays until the next full one. So a place is only emptied here, and at times the places are left for new ones that
+ * no earlier table leads to.
  */
 export class Register<Key, Value extends object | true> {
-  /** Oldest first; undefined: emptied. */
+  /** Undefined: emptied. */
   #places = new Map<Key, Value | undefined>()
   #size = 0
 

@@ -2,13 +2,13 @@
 import { scanMessage } from './scan-message.ts'
 
 const resultType = Buffer.from('"resultType":"complete"')
-const usualStart = Buffer.from('{"resultType":')
+const usualStart = [...Buffer.from('{"resultType":')]
 const nothing = Buffer.alloc(0)
 const comma = Buffer.from(',')
 
 /** A result of an earlier era has no `resultType`; it is spliced in, and nothing else is touched. */
 export function withResultType(result: Buffer): Buffer {
-  if (result.subarray(0, usualStart.length).equals(usualStart)) return result
+  if (usualStart.every((byte, at) => result[at] === byte)) return result
   if (result.includes('"resultType"')) {
     const scan = scanMessage(result.toString('utf8'))
     if (scan.kind !== 'object' || scan.message.has('resultType')) return result

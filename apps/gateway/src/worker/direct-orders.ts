@@ -43,6 +43,7 @@ export class DirectOrders {
 
   /** True when the result was waited for here. */
   onResult(head: ResultHead, raw: Buffer): boolean {
+    if (this.#waiting.size === 0) return false
     const id = head.intent as IntentId
     const waiting = this.#waiting.get(id)
     this.#waiting.delete(id)

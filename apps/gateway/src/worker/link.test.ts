@@ -240,13 +240,13 @@ test('after its certificate was renewed, a connection still signs with the one t
   expect(await signed(1, 2)).toBe(kidOf(second))
 })
 
-test('sends everything of one turn as one write, what was settled as one frame', async () => {
+test('sends everything of one event as one write, what was settled as one frame', async () => {
   const { link, connection } = await linked()
   await connection.receive('hello')
   const before = connection.reads
   link.settled([id(1)])
-  const batches = [link.send([orderOf(3)]), link.send([orderOf(4)])]
-  for (const batch of batches) batch.commit([0])
+  const batches = [[3, 4] as const, [5, 6] as const].map((pair) => link.send(pair.map(orderOf)))
+  for (const batch of batches) batch.commit([0, 1])
   link.settled([id(2)])
   await connection.receive('settled')
   expect(connection.reads - before).toBe(1)
@@ -254,6 +254,18 @@ test('sends everything of one turn as one write, what was settled as one frame',
     { intents: ['int_1', 'int_2'] },
   ])
   expect(connection.of('committed')).toHaveLength(2)
+})
+
+test('sends a lone order at once, before it is decided', async () => {
+  const { link, connection } = await linked()
+  await connection.receive('hello')
+  const batch = link.send([orderOf(1)])
+  const before = connection.reads
+  await connection.receive('body')
+  expect(connection.of('committed')).toEqual([])
+  batch.commit([0])
+  await connection.receive('committed')
+  expect(connection.reads - before).toBe(2)
 })
 
 test('tells abort to the worker and passes no result of that batch on', async () => {

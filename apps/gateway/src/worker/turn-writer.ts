@@ -1,11 +1,11 @@
-/**
- * Everything that one event has to say, a commit most of all, leaves as one buffer: one system call and one TLS record
- * run. It leaves when that event is over, and not when the loop has gone round: others would be served in between.
- */
 export interface Sink {
   write(bytes: Buffer): unknown
 }
 
+/**
+ * Everything that one event has to say, a commit most of all, leaves as one buffer: one system call and one TLS record
+ * run. It leaves when that event is over, and not when the loop has gone round: others would be served in between.
+ */
 export class TurnWriter {
   readonly #sink: Sink
   readonly #last: () => Buffer[]

@@ -159,7 +159,7 @@ export class CallDesk implements Calls {
   }
 
   async #admit(request: CallRequest): Promise<CallOutcome> {
-    const { session, tool, callId } = request
+    const { session, tool, callId, isCallIdOurs: isOnce = false } = request
     const id = this.#deps.ids('execution')
     const arguments_ = tool.effective(request.argumentsText)
     if (!arguments_.ok) {
@@ -169,14 +169,14 @@ export class CallDesk implements Calls {
     }
     const digest = digestBytes(arguments_.text)
     const asked = `${tool.binding.id} ${digest}`
-    const twin = this.#live.find(session.id, callId)
+    const twin = isOnce ? undefined : this.#live.find(session.id, callId)
     if (twin && twin.digest !== asked)
       return { kind: 'failure', executionId: null, code: 'call_id_reused' }
     if (twin) return this.#join(twin, request)
     const { gateway, now } = this.#deps
     const row = executionRow(request, id, digest, { gateway, now: now() })
     const outcome = this.#dispatch(request, row, arguments_.text)
-    const { left, isCallIdOurs: isOnce = false } = request
+    const { left } = request
     this.#live.keep(session.id, callId, { digest: asked, id, outcome, left, isOnce })
     return outcome
   }

@@ -63,7 +63,7 @@ export class GroupCommit {
   #refusals: Execution[] = []
   #settlements: PendingSettlement[] = []
   #moves: PendingMove[] = []
-  /** By executions with outcomes that are not recorded yet. */
+  /** By writes with outcomes that are not recorded yet: of a read nobody asks where its caller is. */
   readonly #settling = new Register<ExecutionId, Settling>()
   #renewal: Renewal | undefined
   /** Outcomes of writes that are committed but perhaps not flushed: the worker still keeps their results. */
@@ -97,10 +97,7 @@ export class GroupCommit {
   /** Records an outcome; resolves with false when the row was no longer in a state to move from. */
   settle(outcome: OutcomeToRecord, intent: IntentId | null, isWrite: boolean): Promise<boolean> {
     return new Promise((done) => {
-      const { id } = outcome.settlement
-      const settling = this.#settling.get(id) ?? { count: 0, waiting: [] }
-      settling.count++
-      this.#settling.set(id, settling)
+      if (isWrite) this.#countSettling(outcome.settlement.id)
       this.#settlements.push({ ...outcome, intent, isWrite, done, attempts: 0 })
       this.#schedule()
     })
@@ -126,8 +123,14 @@ export class GroupCommit {
     await this.moveCaller({ id, from: [], to: 'collected', by })
   }
 
-  #settled({ settlement: { id }, done }: PendingSettlement, moved: boolean): void {
-    const settling = this.#settling.get(id)
+  #countSettling(id: ExecutionId): void {
+    const settling = this.#settling.get(id) ?? { count: 0, waiting: [] }
+    settling.count++
+    this.#settling.set(id, settling)
+  }
+
+  #settled({ settlement: { id }, isWrite, done }: PendingSettlement, moved: boolean): void {
+    const settling = isWrite ? this.#settling.get(id) : undefined
     if (settling && --settling.count === 0) {
       this.#settling.delete(id)
       this.#moves.push(...settling.waiting)

@@ -28,13 +28,13 @@ export class LiveCalls {
   }
 
   find(session: SessionId, callId: string): LiveCall | undefined {
-    const key = `${session} ${callId}`
+    const key = keyOf(session, callId)
     return this.#live.get(key) ?? this.#recent.get(key)
   }
 
   /** No call of this id is in flight. */
   keep(session: SessionId, callId: string, live: LiveCall): void {
-    const key = `${session} ${callId}`
+    const key = keyOf(session, callId)
     this.#live.set(key, { ...live, session })
     void live.outcome.then((outcome) => {
       this.#live.delete(key)
@@ -56,6 +56,10 @@ export class LiveCalls {
     await Promise.race([Promise.allSettled(open), late])
     clearTimeout(timer)
   }
+}
+
+function keyOf(session: SessionId, callId: string): string {
+  return `${session} ${callId}`
 }
 
 /** Not so for who is to come again, and for what a person may resolve meanwhile. */

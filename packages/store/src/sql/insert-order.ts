@@ -25,5 +25,6 @@ export function inLockOrder(rows: readonly Execution[]): Execution[][] {
 }
 
 function byCall(a: Execution, b: Execution): number {
-  return compareText(a.sessionId, b.sessionId) || compareText(a.callId, b.callId)
+  const bySession = a.sessionId === b.sessionId ? 0 : compareText(a.sessionId, b.sessionId)
+  return bySession || compareText(a.callId, b.callId)
 }

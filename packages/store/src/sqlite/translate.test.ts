@@ -1,6 +1,16 @@
 import { expect, test } from 'vitest'
 import { translate } from './translate.ts'
 
+test('numbers no parameters that come one after the other', () => {
+  expect(translate('INSERT INTO t (a, b) VALUES ($1, $2)')).toBe(
+    'INSERT INTO t (a, b) VALUES (?, ?)',
+  )
+  expect(translate('SELECT a FROM t WHERE b = $1 AND c > $1')).toBe(
+    'SELECT a FROM t WHERE b = ?1 AND c > ?1',
+  )
+  expect(translate('UPDATE t SET a = $2 WHERE b = $1')).toBe('UPDATE t SET a = ?2 WHERE b = ?1')
+})
+
 test('numbers parameters as SQLite does', () => {
   expect(translate('SELECT a FROM t WHERE b = $1 AND c > $12')).toBe(
     'SELECT a FROM t WHERE b = ?1 AND c > ?12',
