@@ -245,7 +245,10 @@ test('sends everything of one event as one write, what was settled as one frame'
   await connection.receive('hello')
   const before = connection.reads
   link.settled([id(1)])
-  const batches = [[3, 4] as const, [5, 6] as const].map((pair) => link.send(pair.map(orderOf)))
+  const batches = [
+    [3, 4],
+    [5, 6],
+  ].map((pair) => link.send(pair.map((n) => orderOf(n))))
   for (const batch of batches) batch.commit([0, 1])
   link.settled([id(2)])
   await connection.receive('settled')
