@@ -1,5 +1,6 @@
 /** From the bytes of a body to one well-formed JSON-RPC request or notification, or to what is wrong with it. */
 import { isUtf8 } from 'node:buffer'
+import { hasControl } from './has-control.ts'
 import { type Members, scanMessage } from './scan-message.ts'
 
 export interface Message {
@@ -22,7 +23,7 @@ const none: Members = new Map()
 
 export function readMessage(body: Buffer): Message | Malformed {
   if (!isUtf8(body)) return notJson('The body is not UTF-8 text.')
-  const scan = scanMessage(body.toString('utf8'))
+  const scan = scanMessage(body.toString('utf8'), hasControl(body))
   switch (scan.kind) {
     case 'syntax':
       return notJson('The body is not JSON.')

@@ -24,13 +24,14 @@ const depthLimit = 64
 
 class NotJson extends Error {}
 
-export function scanMessage(text: string): ScanResult {
-  return orNotJson(() => new Scanner(text).document()) ?? { kind: 'syntax' }
+/** `hasControl`: whether a character below U+0020 is in it, where that is known already. */
+export function scanMessage(text: string, hasControl = control.test(text)): ScanResult {
+  return orNotJson(() => new Scanner(text, hasControl).document()) ?? { kind: 'syntax' }
 }
 
 /** Where the value of a member of an object stands in its JSON text; of equal keys the last one's, as JSON.parse takes it. */
 export function memberSpan(text: string, key: string): Span | undefined {
-  return orNotJson(() => new Scanner(text).span(key))
+  return orNotJson(() => new Scanner(text, control.test(text)).span(key))
 }
 
 export type Span = readonly [start: number, end: number]
@@ -73,9 +74,9 @@ class Scanner {
   #params: Map<string, string> | undefined
   #meta: Map<string, string> | undefined
 
-  constructor(text: string) {
+  constructor(text: string, hasControl: boolean) {
     this.#text = text
-    this.#hasControl = control.test(text)
+    this.#hasControl = hasControl
   }
 
   document(): ScanResult {
