@@ -377,7 +377,7 @@ export class CallDesk implements Calls {
     const { group, gateway } = this.#deps
     if (row.caller === null) return
     void group
-      .moveCaller({ ...change, id: row.id, of: gateway, by: gateway })
+      .noteCaller({ ...change, id: row.id, of: gateway, by: gateway })
       .then(() => this.holds.wakeIdentical(row.writeKey))
   }
 

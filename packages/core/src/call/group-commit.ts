@@ -8,7 +8,6 @@ import {
   type ExecutionId,
   type InstanceId,
   type IntentId,
-  Register,
   type SallyportError,
   toSallyportError,
 } from '@sallyport/protocol'
@@ -16,11 +15,11 @@ import { batchOf } from '@sallyport/protocol/node'
 import type { Execution } from '../execution/execution.ts'
 import type { CallerChange } from '../execution/execution-store.ts'
 import { leaseMs } from '../instance/instance.ts'
-import { recordedEvent } from '../journal/events.ts'
 import type { Journal, PageDraft } from '../journal/journal.ts'
 import type { Tx } from '../store.ts'
 import { passBarrier } from './barrier.ts'
 import {
+  type Batch,
   eachAlone,
   type Group,
   type PendingEntry,
@@ -28,17 +27,16 @@ import {
   type PendingSettlement,
   type Renewal,
 } from './group.ts'
-import type { Order, SentBatch, WorkerPort } from './ports.ts'
-import { holdUnknownKeys, type OutcomeToRecord, recordOutcomes } from './record-outcomes.ts'
+import type { WorkerPort } from './ports.ts'
+import {
+  holdUnknownKeys,
+  type OutcomeToRecord,
+  recordOutcomes,
+  recordRefusals,
+} from './record-outcomes.ts'
 import type { BarrierDeps, Entry } from './scene.ts'
+import { UnsettledWrites } from './unsettled.ts'
 import type { BarrierDecision } from './verdict-of-barrier.ts'
-
-interface Settling {
-  /** One may be about another attempt. */
-  count: number
-  /** What has to wait for all of them. */
-  readonly waiting: PendingMove[]
-}
 
 export interface GroupCommitDeps extends Omit<BarrierDeps, 'worker'> {
   readonly journal: Journal
@@ -63,8 +61,8 @@ export class GroupCommit {
   #refusals: Execution[] = []
   #settlements: PendingSettlement[] = []
   #moves: PendingMove[] = []
-  /** By writes with outcomes that are not recorded yet: of a read nobody asks where its caller is. */
-  readonly #settling = new Register<ExecutionId, Settling>()
+  /** Of a read nobody asks where its caller is. */
+  readonly #unsettled = new UnsettledWrites()
   #renewal: Renewal | undefined
   /** Outcomes of writes that are committed but perhaps not flushed: the worker still keeps their results. */
   #unflushed: IntentId[] = []
@@ -97,7 +95,7 @@ export class GroupCommit {
   /** Records an outcome; resolves with false when the row was no longer in a state to move from. */
   settle(outcome: OutcomeToRecord, intent: IntentId | null, isWrite: boolean): Promise<boolean> {
     return new Promise((done) => {
-      if (isWrite) this.#countSettling(outcome.settlement.id)
+      if (isWrite) this.#unsettled.begin(outcome.settlement.id)
       this.#settlements.push({ ...outcome, intent, isWrite, done, attempts: 0 })
       this.#schedule()
     })
@@ -108,11 +106,19 @@ export class GroupCommit {
    * settled is not collected: it may yet become unknown, and identical calls have to find it.
    */
   moveCaller(change: CallerChange): Promise<boolean> {
-    const { id, to } = change
+    return this.#move(change, true)
+  }
+
+  /** The same where nobody waits for it: whatever is decided here reckons with it at once. */
+  noteCaller(change: CallerChange): Promise<boolean> {
+    return this.#move(change, false)
+  }
+
+  #move(change: CallerChange, isAwaited: boolean): Promise<boolean> {
     return new Promise((done) => {
-      const settling = to === 'collected' ? this.#settling.get(id) : undefined
-      const moves = settling?.waiting ?? this.#moves
-      moves.push({ change, done, attempts: 0 })
+      const move: PendingMove = { change, isAwaited, done, attempts: 0 }
+      const isKept = change.to === 'collected' && this.#unsettled.keep(move)
+      if (!isKept) this.#moves.push(move)
       this.#schedule()
     })
   }
@@ -123,18 +129,8 @@ export class GroupCommit {
     await this.moveCaller({ id, from: [], to: 'collected', by })
   }
 
-  #countSettling(id: ExecutionId): void {
-    const settling = this.#settling.get(id) ?? { count: 0, waiting: [] }
-    settling.count++
-    this.#settling.set(id, settling)
-  }
-
   #settled({ settlement: { id }, isWrite, done }: PendingSettlement, moved: boolean): void {
-    const settling = isWrite ? this.#settling.get(id) : undefined
-    if (settling && --settling.count === 0) {
-      this.#settling.delete(id)
-      this.#moves.push(...settling.waiting)
-    }
+    if (isWrite) this.#moves.push(...this.#unsettled.end(id))
     done(moved)
   }
 
@@ -177,11 +173,13 @@ export class GroupCommit {
     setImmediate(() => this.#begin())
   }
 
-  /** Outcomes of reads are not: they leave with the next group that somebody waits for, or soon by themselves. */
+  /** Most outcomes are not: they leave with the next group that somebody waits for, or soon by themselves. */
   #isAwaited(): boolean {
-    const isForSomebody =
-      this.#entries.length + this.#moves.length > 0 || this.#renewal !== undefined
-    return isForSomebody || this.#settlements.some(({ isWrite }) => isWrite)
+    if (this.#entries.length > 0 || this.#renewal !== undefined) return true
+    if (this.#moves.some(({ isAwaited }) => isAwaited)) return true
+    return this.#settlements.some(
+      ({ settlement: { id, state } }) => state === 'unknown' || this.#unsettled.isAwaited(id),
+    )
   }
 
   #begin(): void {
@@ -247,24 +245,39 @@ export class GroupCommit {
   }
 
   async #statements(tx: Tx, page: PageDraft, group: Group, batch: Batch): Promise<Moved> {
-    await holdUnknownKeys(tx, group.settlements)
-    const rows = await recordOutcomes(tx, page, group.settlements)
-    const changes = group.moves.map(({ change }) => change)
+    const { settlements, moves, renewal, refusals, entries } = group
+    await holdUnknownKeys(tx, settlements)
+    const rows = new Set<PendingSettlement>()
+    const record = async (some: readonly PendingSettlement[]): Promise<void> => {
+      const moved = await recordOutcomes(tx, page, some)
+      for (const [at, one] of some.entries()) if (moved[at]) rows.add(one)
+    }
+    await record(settlements.filter(isFirst))
+    const changes = moves.map(({ change }) => change)
     const callers = changes.length > 0 ? await tx.executions.moveCallers(changes) : []
-    const moved = { rows, callers }
-    if (group.renewal)
-      await tx.instances.renew({ ...group.renewal, leaseUntil: (await tx.now()) + leaseMs })
-    if (group.refusals.length > 0) await recordRefusals(tx, page, group.refusals)
-    if (group.entries.length === 0) return moved
+    if (renewal) await tx.instances.renew({ ...renewal, leaseUntil: (await tx.now()) + leaseMs })
+    if (refusals.length > 0) await recordRefusals(tx, page, refusals)
+    if (entries.length > 0) await this.#barrier(tx, page, entries, batch)
+    // The worker has begun meanwhile.
+    await record(settlements.filter((one) => !isFirst(one)))
+    return { rows, callers }
+  }
+
+  async #barrier(
+    tx: Tx,
+    page: PageDraft,
+    entries: readonly PendingEntry[],
+    batch: Batch,
+  ): Promise<void> {
     const { worker } = this.#deps
     const { decisions, orders } = await passBarrier(
       tx,
       page,
-      group.entries.map(({ entry }) => entry),
+      entries.map(({ entry }) => entry),
       { ...this.#deps, worker: () => worker.instance() },
     )
     batch.decisions = decisions
-    if (orders.length === 0) return moved
+    if (orders.length === 0) return
     try {
       batch.sent = worker.send(orders)
       batch.orders = orders
@@ -272,7 +285,6 @@ export class GroupCommit {
     } catch (thrown) {
       batch.decisions = await this.#notSent(tx, page, decisions, toSallyportError(thrown).code)
     }
-    return moved
   }
 
   /** The worker went away between the look at it and the send: what had passed is proved not sent. */
@@ -309,15 +321,15 @@ export class GroupCommit {
 
   #told(
     settlements: readonly PendingSettlement[],
-    moved: readonly boolean[],
+    moved: ReadonlySet<PendingSettlement>,
     isDurable: boolean,
     flushedByThis: readonly IntentId[],
   ): void {
     const flushed = new Set(flushedByThis)
     if (flushed.size > 0) this.#unflushed = this.#unflushed.filter((id) => !flushed.has(id))
-    for (const [at, settlement] of settlements.entries()) {
+    for (const settlement of settlements) {
       const { intent, isWrite } = settlement
-      this.#settled(settlement, moved[at] === true)
+      this.#settled(settlement, moved.has(settlement))
       if (intent === null) continue
       if (isWrite && !isDurable) this.#unflushed.push(intent)
       else flushed.add(intent)
@@ -372,20 +384,15 @@ export class GroupCommit {
   }
 }
 
-/** Of a call id that is recorded already nothing is told. */
-async function recordRefusals(tx: Tx, page: PageDraft, rows: readonly Execution[]): Promise<void> {
-  const results = await tx.executions.insert(rows)
-  for (const [at, row] of rows.entries())
-    if (results[at] === 'inserted') page.note(recordedEvent(row))
+/**
+ * Nothing at the barrier depends on outcomes of reads; but what could not be recorded once must not fail behind what was
+ * sent again.
+ */
+function isFirst({ isWrite, attempts }: PendingSettlement): boolean {
+  return isWrite || attempts > 0
 }
 
 interface Moved {
-  readonly rows: readonly boolean[]
+  readonly rows: ReadonlySet<PendingSettlement>
   readonly callers: readonly boolean[]
-}
-
-interface Batch {
-  decisions: BarrierDecision[]
-  orders: readonly Order[]
-  sent: SentBatch | undefined
 }

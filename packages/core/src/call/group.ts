@@ -3,6 +3,7 @@ import type { ErrorCode, IntentId } from '@sallyport/protocol'
 import type { Execution } from '../execution/execution.ts'
 import type { CallerChange } from '../execution/execution-store.ts'
 import type { Instance } from '../instance/instance.ts'
+import type { Order, SentBatch } from './ports.ts'
 import type { OutcomeToRecord } from './record-outcomes.ts'
 import type { Entry } from './scene.ts'
 import type { BarrierDecision } from './verdict-of-barrier.ts'
@@ -26,6 +27,7 @@ export interface PendingSettlement extends OutcomeToRecord {
 
 export interface PendingMove {
   readonly change: CallerChange
+  readonly isAwaited: boolean
   readonly done: (moved: boolean) => void
   attempts: number
 }
@@ -38,6 +40,13 @@ export interface Group {
   readonly settlements: readonly PendingSettlement[]
   readonly moves: readonly PendingMove[]
   readonly renewal: Renewal | undefined
+}
+
+/** What became of its entries so far. */
+export interface Batch {
+  decisions: BarrierDecision[]
+  orders: readonly Order[]
+  sent: SentBatch | undefined
 }
 
 /** Each of them as a group of its own. */

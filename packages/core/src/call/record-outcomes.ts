@@ -1,8 +1,9 @@
 /** The outcomes of a group: each a compare-and-swap, with the body of its result; an unknown one ends what is identical to it. */
 import { cancelWaiting, isBeforeBarrier } from '../approval/cancel-waiting.ts'
 import type { Body } from '../body/body.ts'
+import type { Execution } from '../execution/execution.ts'
 import type { Settlement } from '../execution/execution-store.ts'
-import { settledEvent } from '../journal/events.ts'
+import { recordedEvent, settledEvent } from '../journal/events.ts'
 import type { PageDraft } from '../journal/journal.ts'
 import type { Tx } from '../store.ts'
 import { toldEvent } from '../webhook/told-event.ts'
@@ -37,6 +38,17 @@ export async function recordOutcomes(
   if (bodies.length > 0) await tx.bodies.insert(bodies)
   await refuseIdentical(tx, page, moved)
   return sequences.map((sequence) => sequence !== undefined)
+}
+
+/** Of a call id that is recorded already nothing is told. */
+export async function recordRefusals(
+  tx: Tx,
+  page: PageDraft,
+  rows: readonly Execution[],
+): Promise<void> {
+  const results = await tx.executions.insert(rows)
+  for (const [at, row] of rows.entries())
+    if (results[at] === 'inserted') page.note(recordedEvent(row))
 }
 
 /** No approval that was given before an unknown was recorded lets anything identical through after it. */
