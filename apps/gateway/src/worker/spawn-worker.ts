@@ -36,7 +36,7 @@ export interface SpawnedWorker {
 const listeningWithinMs = 15_000
 const logLimit = 10 * 1024 * 1024
 /** Left alone, V8's space for young objects grows under load to a third of the worker's memory, and gains nothing. */
-const memoryFlags = ['--max-semi-space-size=16']
+const memoryFlags = ['--max-semi-space-size=8']
 
 /** Of bubblewrap: what it says, and the filter that it reads. */
 function pipesOf({ around }: Launch): 'pipe'[] {
