@@ -1,0 +1,132 @@
+/** What nobody waits for is recorded with what somebody waits for, or soon by itself; and what is waited for, at once. */
+import type { Execution, Store, Tx } from '@sallyport/core'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openWorld, readTool, type World, writeTool } from './call-world.ts'
+import { until } from './held-calls.ts'
+
+let world: World
+beforeEach(async () => {
+  world = await openWorld('memory')
+  // Only the loop goes round: nothing happens because time has passed.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+})
+afterEach(async () => {
+  vi.useRealTimers()
+  await world.close()
+})
+
+const companyMs = 5
+const turns = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Tells what each of its transactions does to executions, in order. */
+function watched(store: Store) {
+  const transactions: string[][] = []
+  const noted = new Set(['insert', 'settle', 'moveCallers'])
+  const watch = (tx: Tx, steps: string[]): Tx => {
+    const executions = new Proxy(tx.executions, {
+      get: (target, name) => {
+        if (noted.has(String(name))) steps.push(String(name))
+        const value = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    return new Proxy(tx, {
+      get: (target, name, receiver) =>
+        name === 'executions' ? executions : Reflect.get(target, name, receiver),
+    })
+  }
+  const proxy = new Proxy(store, {
+    get: (target, name, receiver) =>
+      name === 'transact'
+        ? (...[work, options]: Parameters<Store['transact']>) => {
+            const steps: string[] = []
+            transactions.push(steps)
+            return target.transact((tx) => work(watch(tx, steps)), options)
+          }
+        : Reflect.get(target, name, receiver),
+  })
+  return { proxy, transactions }
+}
+
+/** As they are now: `rows` of the world waits until all is recorded. */
+async function rows({ store }: World): Promise<Execution[]> {
+  const all = await store.executions.list({ limit: 100 })
+  return all.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+const states = async (at: World): Promise<string[]> => (await rows(at)).map(({ state }) => state)
+
+test.each([
+  ['a read', readTool, ['insert', 'settle']],
+  ['a write', writeTool, ['settle', 'insert']],
+])('the outcome of %s rides with the next call', async (_, tool, steps) => {
+  const { proxy, transactions } = watched(world.store)
+  const gateway = world.over(proxy)
+  const first = gateway.call({ tool })
+  gateway.answer(await gateway.worker.intent())
+  expect(await first).toMatchObject({ kind: 'result' })
+  await turns()
+  expect(transactions).toEqual([['insert']])
+  expect(await states(gateway)).toEqual(['dispatching'])
+
+  // One statement after the other: outcomes of reads when the worker has its order already, those of writes before.
+  void gateway.call({ tool: readTool })
+  await gateway.worker.intent(1)
+  await turns()
+  expect(transactions.slice(1)).toEqual([steps])
+  expect(await states(gateway)).toEqual(['succeeded', 'dispatching'])
+})
+
+test.each([
+  ['a read', readTool],
+  ['a write', writeTool],
+])('the outcome of %s does not wait for long when nobody comes', async (_, tool) => {
+  const gateway = world.over(world.store)
+  const first = gateway.call({ tool })
+  gateway.answer(await gateway.worker.intent())
+  await first
+  await turns()
+  expect(await states(gateway)).toEqual(['dispatching'])
+  await vi.advanceTimersByTimeAsync(companyMs)
+  await turns()
+  expect(await states(gateway)).toEqual(['succeeded'])
+  // Where its caller is comes after that, and waits as long.
+  await vi.advanceTimersByTimeAsync(companyMs)
+  await turns()
+  expect((await rows(gateway))[0]?.caller).toBe(tool === writeTool ? 'collected' : null)
+})
+
+test('what nobody knows is recorded at once', async () => {
+  const gateway = world.over(world.store)
+  const first = gateway.call({ tool: writeTool })
+  gateway.answer(await gateway.worker.intent(), { verdict: 'uncertain', code: 'outcome_unknown' })
+  await first
+  await turns()
+  expect(await states(gateway)).toEqual(['unknown'])
+})
+
+test('who comes with the call id of a write that was answered waits for no company', async () => {
+  const gateway = world.over(world.store)
+  const call = { tool: writeTool, callId: 'toolu_1' }
+  const first = gateway.call(call)
+  gateway.answer(await gateway.worker.intent())
+  await first
+  const again = gateway.ask(call)
+  await turns()
+  expect(await states(gateway)).toEqual(['succeeded'])
+  expect(await again).toMatchObject({ kind: 'result' })
+  await until(() => gateway.worker.steps.length > 1)
+  expect(gateway.worker.steps.map(({ kind }) => kind)).toEqual(['send', 'commit'])
+})
+
+test('a drain records what waits for company before it is over', async () => {
+  vi.useRealTimers()
+  const gateway = world.over(world.store)
+  const first = gateway.call()
+  gateway.answer(await gateway.worker.intent())
+  await first
+  await gateway.group.drained()
+  expect(await states(gateway)).toEqual(['succeeded'])
+})
