@@ -5,6 +5,8 @@ const real = { setImmediate, setTimeout, clearTimeout }
 
 /** Whoever looks again as soon as that does so when time passes: it does not stop for it. */
 const shortMs = 2_000
+/** Who waits for others that are on their way waits for turns, and not for time. */
+const companyMs = 5
 
 /** Resolves when everything that waits for nothing but its turn as a microtask has had it. */
 export function allIsStill(): Promise<void> {
@@ -47,7 +49,7 @@ export class HeldTimers {
     }
     Object.assign(globalThis, {
       setImmediate: (run: () => void) => hold('takes its turn', 0, run),
-      setTimeout: (run: () => void, ms: number) => hold('wakes', ms, run),
+      setTimeout: (run: () => void, ms: number) => hold('wakes', ms <= companyMs ? 0 : ms, run),
       clearTimeout: (cancel: unknown) => {
         if (typeof cancel === 'function') cancel()
       },

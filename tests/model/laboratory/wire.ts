@@ -102,8 +102,12 @@ export class HeldChannel {
     this.#isWoken = true
     queueMicrotask(() => {
       this.#isWoken = false
-      this.send(...(this.#events?.flushing() ?? []))
+      this.flush()
     })
+  }
+
+  flush(): void {
+    this.send(...(this.#events?.flushing() ?? []))
   }
 
   frame(frame: Frame): void {
