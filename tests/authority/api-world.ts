@@ -157,6 +157,7 @@ export async function startApi(given?: Store): Promise<ApiWorld> {
     metrics: createMetrics(),
     self: { release, build: 'test', instance: 'ins_gateway', startedAt: 0 },
     inFlight,
+    caughtUp: async () => {},
     denySets: new DenyDesk({
       ...world.deps,
       inFlight,

@@ -130,3 +130,14 @@ test('a drain records what waits for company before it is over', async () => {
   await gateway.group.drained()
   expect(await states(gateway)).toEqual(['succeeded'])
 })
+
+test('who asks what is on record hears of what was answered before', async () => {
+  const gateway = world.over(world.store)
+  const first = gateway.call()
+  gateway.answer(await gateway.worker.intent())
+  await first
+  await gateway.group.caughtUp()
+  expect(await states(gateway)).toEqual(['succeeded'])
+  // With nothing to record there is nothing to wait for.
+  await gateway.group.caughtUp()
+})

@@ -24,6 +24,8 @@ import type { WorkerAdmin } from './worker-admin.ts'
 export interface ApiDeps extends Deps, ProbeDeps {
   /** This gateway. */
   readonly instance: InstanceId
+  /** Resolves when what its guests were answered is on record: whoever asks here finds it. */
+  caughtUp(): Promise<void>
   /** ms since 1970; judges the age of tokens. */
   readonly now: () => number
   readonly log: Pick<Log, 'info' | 'error'>

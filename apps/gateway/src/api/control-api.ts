@@ -53,6 +53,7 @@ export function createControlApi(deps: ApiDeps): RequestListener {
     noteRoute(found.name)
     const asked = await readAsked(request, search, found, caller)
     const change = { ...asked, name: found.name }
+    await deps.caughtUp()
     const answer = await tellingChange(deps, change, (told) => {
       const own = told === deps ? handlers : handlersOf(told)
       return own[found.name](asked)

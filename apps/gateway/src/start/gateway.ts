@@ -297,6 +297,7 @@ function apiDeps(parts: Parts, guestWays: GuestWays, endpoint: GuestEndpoint): A
     metrics,
     toolsets,
     inFlight: parts.workerSide.path.desk,
+    caughtUp: () => parts.workerSide.path.group.caughtUp(),
     checkpoints: parts.checkpoints,
     worker: parts.workerSide.admin,
     guestWays,

@@ -1,7 +1,7 @@
 /**
- * Group commit: what arrived in one turn of the event loop shares one transaction, without a timer. Outcomes go first,
- * then refusals, then the barrier; its orders are signed and sent while the transaction still flushes, and become
- * valid only by `commit`.
+ * Group commit: what arrived in one turn of the event loop shares one transaction; what nobody waits for waits a moment for
+ * company. Outcomes of writes go first, then refusals, then the barrier; its orders are signed and sent while the rest is
+ * recorded and flushed, and become valid only by `commit`.
  */
 import {
   type ErrorCode,
@@ -17,11 +17,14 @@ import type { CallerChange } from '../execution/execution-store.ts'
 import { leaseMs } from '../instance/instance.ts'
 import type { Journal, PageDraft } from '../journal/journal.ts'
 import type { Tx } from '../store.ts'
+import { atMost } from './at-most.ts'
 import { passBarrier } from './barrier.ts'
 import {
   type Batch,
   eachAlone,
   type Group,
+  isFirst,
+  type Moved,
   type PendingEntry,
   type PendingMove,
   type PendingSettlement,
@@ -72,6 +75,7 @@ export class GroupCommit {
   #scheduled = false
   #lonely: NodeJS.Timeout | undefined
   #idle: (() => void)[] = []
+  #asking: (() => void)[] = []
 
   constructor(deps: GroupCommitDeps) {
     this.#deps = deps
@@ -143,12 +147,18 @@ export class GroupCommit {
   /** Resolves when nothing is queued or running, or after `ms`: a database that is away is tried again without end. */
   async drained(ms = 60_000): Promise<void> {
     if (this.#isIdle()) return
-    let timer: NodeJS.Timeout | undefined
-    await new Promise<void>((resolve) => {
-      this.#idle.push(resolve)
-      timer = setTimeout(resolve, ms)
-    })
-    clearTimeout(timer)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#idle.push(resolve)
+    await atMost(ms, promise)
+  }
+
+  /** Resolves when what is queued was recorded, or was tried: for who asks what is on record. */
+  async caughtUp(): Promise<void> {
+    if (!this.#hasWork()) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#asking.push(resolve)
+    this.#schedule()
+    await promise
   }
 
   #isIdle(): boolean {
@@ -175,8 +185,8 @@ export class GroupCommit {
 
   /** Most outcomes are not: they leave with the next group that somebody waits for, or soon by themselves. */
   #isAwaited(): boolean {
-    if (this.#entries.length > 0 || this.#renewal !== undefined) return true
-    if (this.#moves.some(({ isAwaited }) => isAwaited)) return true
+    const isAsked = this.#entries.length + this.#asking.length > 0 || this.#renewal !== undefined
+    if (isAsked || this.#moves.some(({ isAwaited }) => isAwaited)) return true
     return this.#settlements.some(
       ({ settlement: { id, state } }) => state === 'unknown' || this.#unsettled.isAwaited(id),
     )
@@ -208,11 +218,13 @@ export class GroupCommit {
   }
 
   async #run(group: Group): Promise<void> {
+    const asking = this.#asking.splice(0)
     this.#running++
     this.#schedule()
     try {
       await this.#commit(group)
     } finally {
+      for (const answer of asking) answer()
       this.#running--
       this.#schedule()
       if (this.#isIdle()) for (const wake of this.#idle.splice(0)) wake()
@@ -382,17 +394,4 @@ export class GroupCommit {
       this.#schedule()
     }, retryMs)
   }
-}
-
-/**
- * Nothing at the barrier depends on outcomes of reads; but what could not be recorded once must not fail behind what was
- * sent again.
- */
-function isFirst({ isWrite, attempts }: PendingSettlement): boolean {
-  return isWrite || attempts > 0
-}
-
-interface Moved {
-  readonly rows: ReadonlySet<PendingSettlement>
-  readonly callers: readonly boolean[]
 }

@@ -49,6 +49,20 @@ export interface Batch {
   sent: SentBatch | undefined
 }
 
+/** What its outcomes and moves changed. */
+export interface Moved {
+  readonly rows: ReadonlySet<PendingSettlement>
+  readonly callers: readonly boolean[]
+}
+
+/**
+ * Nothing at the barrier depends on outcomes of reads; but what could not be recorded once must not fail behind what was
+ * sent again.
+ */
+export function isFirst({ isWrite, attempts }: PendingSettlement): boolean {
+  return isWrite || attempts > 0
+}
+
 /** Each of them as a group of its own. */
 export function eachAlone({ entries, refusals, settlements, moves }: Group): Group[] {
   const none: Group = { entries: [], refusals: [], settlements: [], moves: [], renewal: undefined }

@@ -8,6 +8,7 @@ import { isBeforeBarrier } from '../approval/cancel-waiting.ts'
 import type { BodySealer } from '../body/body.ts'
 import type { Execution } from '../execution/execution.ts'
 import type { Store } from '../store.ts'
+import { atMost } from './at-most.ts'
 import type { GroupDecision } from './group.ts'
 import type { GroupCommit } from './group-commit.ts'
 import type { CallOutcome, CallRequest } from './ports.ts'
@@ -152,13 +153,7 @@ export class Holds {
 
   /** Tells all that they are to come again; resolves when that is recorded, or after `ms`. */
   async letAllGo(ms: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, ms)
-    })
-    const all = Promise.all([...this.#held.values()].map((held) => this.#letGo(held)))
-    await Promise.race([all, late])
-    clearTimeout(timer)
+    await atMost(ms, Promise.all([...this.#held.values()].map((held) => this.#letGo(held))))
   }
 
   #listen({ request, onlyCollects }: Waiter, held: () => Held): () => void {

@@ -1,5 +1,6 @@
 /** Calls in flight and those of the last minute, by session and call id: the same id is the same call. */
 import { type ExecutionId, Register, type SessionId } from '@sallyport/protocol'
+import { atMost } from './at-most.ts'
 import type { CallOutcome } from './ports.ts'
 import { RecentOutcomes } from './recent-outcomes.ts'
 
@@ -49,12 +50,7 @@ export class LiveCalls {
     const all = [...this.#live.values()]
     const asked = session === undefined ? all : all.filter((call) => call.session === session)
     const open = asked.map(({ outcome }) => outcome)
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, ms)
-    })
-    await Promise.race([Promise.allSettled(open), late])
-    clearTimeout(timer)
+    await atMost(ms, Promise.allSettled(open))
   }
 }
 
