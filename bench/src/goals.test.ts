@@ -22,7 +22,7 @@ function measured(sallyport: number): Measurements {
               p50: target === 'sallyport' ? 0.5 : 0.1,
               p99: 3,
               clientUsPerCall: 30,
-              servers: { gateway: { cpuUsPerCall: 110, rssMib: 150, fileMib: 50 } },
+              servers: { gateway: { cpuUsPerCall: 110, rssMib: 150 } },
               foreign: 0,
             }
             all.add({ target, case: { concurrency, payload, access }, round, result })

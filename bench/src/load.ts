@@ -25,7 +25,6 @@ export interface LoadJob {
 export interface ServerCost {
   readonly cpuUsPerCall: number
   readonly rssMib: number
-  readonly fileMib: number
 }
 
 export interface LoadResult {
@@ -133,8 +132,7 @@ function compare(before: Snapshot, after: Snapshot, latencies: readonly number[]
   for (const [name, usage] of Object.entries(after.servers)) {
     const cpuMs = usage.cpuMs - (before.servers[name]?.cpuMs ?? 0)
     ourMs += cpuMs
-    const { rssMib, fileMib } = usage
-    servers[name] = { cpuUsPerCall: (cpuMs * 1000) / calls, rssMib, fileMib }
+    servers[name] = { cpuUsPerCall: (cpuMs * 1000) / calls, rssMib: usage.rssMib }
   }
   const foreignMs = Math.max(0, after.busyMs - before.busyMs - ourMs)
   return {

@@ -4,12 +4,12 @@ import { type Sallyport, startSallyport } from '../../tests/harness/start-sallyp
 import { Connection } from './connection.ts'
 import type { Target } from './rounds.ts'
 import { listTools, methodHeaders } from './rpc.ts'
-import { togetherMib, usageOf } from './usage.ts'
+import { usageOf } from './usage.ts'
 
 export interface SallyportTarget {
   /** Address and process numbers change with `measureColdStarts`. */
   target(): Target
-  /** Of gateway and worker together, in MiB. */
+  /** Of gateway and worker, in MiB. */
   residentMib(): number
   /** From spawning the program to its first right answer to tools/list, on the same data, in ms. */
   measureColdStarts(times: number): Promise<number[]>
@@ -48,7 +48,7 @@ export async function startSallyportTarget(
     target,
     residentMib: () => {
       const pids = Object.values(processesOf(sallyport))
-      return togetherMib(pids.map((pid) => usageOf(pid, pids)))
+      return pids.reduce((sum, pid) => sum + usageOf(pid, pids).rssMib, 0)
     },
     measureColdStarts: async (times) => {
       const measured: number[] = []

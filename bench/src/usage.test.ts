@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { machineBusyMs, togetherMib, usageOf } from './usage.ts'
+import { machineBusyMs, usageOf } from './usage.ts'
 
 /** Of CPU time, so that a busy machine changes nothing. */
 const burn = `const spent = ({ user, system }) => user + system; while (spent(process.cpuUsage()) < 300_000); console.log(1); setInterval(() => {}, 1000)`
@@ -34,15 +34,4 @@ test('a tree is told apart from a tree below it, and the sum is the whole', asyn
   expect(lower.rssMib).toBeGreaterThan(20)
   expect(Math.abs(whole.rssMib - upper.rssMib - lower.rssMib)).toBeLessThan(5)
   expect(machineBusyMs() - before).toBeGreaterThan(200)
-})
-
-test('what programs over the same files map is counted once', () => {
-  const one = { rssMib: 100, fileMib: 50 }
-  const other = { rssMib: 70, fileMib: 45 }
-  expect(togetherMib([one, other])).toBe(50 + 25 + 50)
-  expect(togetherMib([one])).toBe(100)
-  expect(togetherMib([])).toBe(0)
-  const own = usageOf(process.pid)
-  expect(own.fileMib).toBeGreaterThan(10)
-  expect(own.fileMib).toBeLessThan(own.rssMib)
 })

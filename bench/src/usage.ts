@@ -10,21 +10,12 @@ export interface Usage {
   /** User and system, children that have ended included. */
   readonly cpuMs: number
   readonly rssMib: number
-  /** The part of it that is pages of files: programs and libraries. */
-  readonly fileMib: number
-}
-
-/** What programs over the same files occupy together: their pages are there once, however many map them. */
-export function togetherMib(usages: readonly Pick<Usage, 'rssMib' | 'fileMib'>[]): number {
-  const own = usages.reduce((sum, { rssMib, fileMib }) => sum + rssMib - fileMib, 0)
-  return own + Math.max(0, ...usages.map(({ fileMib }) => fileMib))
 }
 
 /** Of the tree below `root`, without those of its descendants that are `others` and what is below them. */
 export function usageOf(root: number, others: readonly number[] = []): Usage {
   let cpuMs = 0
   let rssMib = 0
-  let fileMib = 0
   const tree = processTree(root)
   const below = others.filter((pid) => pid !== root && tree.includes(pid))
   const elsewhere = new Set(below.flatMap(processTree))
@@ -35,19 +26,8 @@ export function usageOf(root: number, others: readonly number[] = []): Usage {
     // utime, stime, and the same of children that were waited for.
     cpuMs += fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * msPerTick, 0)
     rssMib += Number(fields[21]) * mibPerPage
-    fileMib += fileMibOf(pid)
   }
-  return { cpuMs, rssMib, fileMib }
-}
-
-/** Zero for a process that has ended. */
-function fileMibOf(pid: number): number {
-  try {
-    const kib = /^RssFile:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]
-    return Number(kib ?? 0) / 1024
-  } catch {
-    return 0
-  }
+  return { cpuMs, rssMib }
 }
 
 /** CPU time that the whole machine has spent on anything. */

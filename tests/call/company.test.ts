@@ -1,7 +1,7 @@
-/** What nobody waits for is recorded with what somebody waits for, or soon by itself; and what is waited for, at once. */
+/** Outcomes of reads are recorded with what somebody waits for, or soon by themselves; those of writes at once. */
 import type { Execution, Store, Tx } from '@sallyport/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openWorld, readTool, type World, writeTool } from './call-world.ts'
+import { openWorld, type World, writeTool } from './call-world.ts'
 import { until } from './held-calls.ts'
 
 let world: World
@@ -58,33 +58,27 @@ async function rows({ store }: World): Promise<Execution[]> {
 
 const states = async (at: World): Promise<string[]> => (await rows(at)).map(({ state }) => state)
 
-test.each([
-  ['a read', readTool, ['insert', 'settle']],
-  ['a write', writeTool, ['settle', 'insert']],
-])('the outcome of %s rides with the next call', async (_, tool, steps) => {
+test('the outcome of a read rides with the next call', async () => {
   const { proxy, transactions } = watched(world.store)
   const gateway = world.over(proxy)
-  const first = gateway.call({ tool })
+  const first = gateway.call()
   gateway.answer(await gateway.worker.intent())
   expect(await first).toMatchObject({ kind: 'result' })
   await turns()
   expect(transactions).toEqual([['insert']])
   expect(await states(gateway)).toEqual(['dispatching'])
 
-  // One statement after the other: outcomes of reads when the worker has its order already, those of writes before.
-  void gateway.call({ tool: readTool })
+  // The worker has its order already when the outcome of the one before is recorded.
+  void gateway.call()
   await gateway.worker.intent(1)
   await turns()
-  expect(transactions.slice(1)).toEqual([steps])
+  expect(transactions.slice(1)).toEqual([['insert', 'settle']])
   expect(await states(gateway)).toEqual(['succeeded', 'dispatching'])
 })
 
-test.each([
-  ['a read', readTool],
-  ['a write', writeTool],
-])('the outcome of %s does not wait for long when nobody comes', async (_, tool) => {
+test('it does not wait for long when nobody comes', async () => {
   const gateway = world.over(world.store)
-  const first = gateway.call({ tool })
+  const first = gateway.call()
   gateway.answer(await gateway.worker.intent())
   await first
   await turns()
@@ -92,19 +86,24 @@ test.each([
   await vi.advanceTimersByTimeAsync(companyMs)
   await turns()
   expect(await states(gateway)).toEqual(['succeeded'])
-  // Where its caller is comes after that, and waits as long.
-  await vi.advanceTimersByTimeAsync(companyMs)
-  await turns()
-  expect((await rows(gateway))[0]?.caller).toBe(tool === writeTool ? 'collected' : null)
 })
 
-test('what nobody knows is recorded at once', async () => {
+test('the outcome of a write waits for nobody, nor does where its caller is', async () => {
   const gateway = world.over(world.store)
   const first = gateway.call({ tool: writeTool })
-  gateway.answer(await gateway.worker.intent(), { verdict: 'uncertain', code: 'outcome_unknown' })
+  gateway.answer(await gateway.worker.intent())
   await first
   await turns()
-  expect(await states(gateway)).toEqual(['unknown'])
+  expect(await rows(gateway)).toMatchObject([{ state: 'succeeded', caller: 'collected' }])
+})
+
+test('a session that ends when its last call is answered has nothing open', async () => {
+  const gateway = world.over(world.store)
+  const first = gateway.call()
+  gateway.answer(await gateway.worker.intent())
+  await first
+  await gateway.desk.settleSession(gateway.session.id)
+  expect(await states(gateway)).toEqual(['succeeded'])
 })
 
 test('who comes with the call id of a write that was answered waits for no company', async () => {

@@ -49,6 +49,17 @@ test('takes a key again', () => {
   expect(register.size).toBe(3)
 })
 
+test('goes through what it held, whatever becomes of it meanwhile', () => {
+  const register = new Register<number, true>()
+  for (let at = 0; at < 600; at++) register.set(at, true)
+  let seen = 0
+  for (const [at] of register.entries()) {
+    register.delete(at)
+    seen++
+  }
+  expect([seen, register.size, register.values()]).toEqual([600, 0, []])
+})
+
 /**
  * Things in flight, a few at a time, and one full collection, which takes all that is there for old. Prints how large the old
  * generation became at most, in MiB.

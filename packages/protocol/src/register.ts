@@ -37,12 +37,13 @@ export class Register<Key, Value extends object | true> {
     return value
   }
 
-  *entries(): IterableIterator<[Key, Value]> {
-    for (const [key, value] of this.#places) if (value !== undefined) yield [key, value]
+  /** As they are now: what comes or goes meanwhile changes nothing of it. */
+  entries(): [Key, Value][] {
+    return [...this.#places].filter((entry): entry is [Key, Value] => entry[1] !== undefined)
   }
 
-  *values(): IterableIterator<Value> {
-    for (const [, value] of this.entries()) yield value
+  values(): Value[] {
+    return this.entries().map(([, value]) => value)
   }
 
   #move(): void {

@@ -118,7 +118,7 @@ export class CarriedOrders {
 
   /** Orders of undecided batches are told when they are committed: until then they are not in flight. */
   onClosed(): void {
-    this.#lose([...this.#open.entries()].flatMap(([id, batch]) => (batch.early ? [] : [id])))
+    this.#lose(this.#open.entries().flatMap(([id, batch]) => (batch.early ? [] : [id])))
   }
 
   #commit(batch: Batch, admitted: readonly number[]): void {

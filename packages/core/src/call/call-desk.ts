@@ -112,7 +112,7 @@ export class CallDesk implements Calls {
 
   /** Calls that are waiting for a verdict, for whoever watches deadlines. */
   waitingRows(): Execution[] {
-    return [...this.#waiting.values()].map(({ row }) => row)
+    return this.#waiting.values().map(({ row }) => row)
   }
 
   get inFlight(): number {
@@ -129,6 +129,7 @@ export class CallDesk implements Calls {
   /** Resolves when no call of the session is in flight, or after `ms`. */
   async settleSession(id: SessionId, ms = 10_000): Promise<void> {
     await this.#live.settled(ms, id)
+    await this.#deps.group.caughtUp()
   }
 
   onProgress(head: ProgressHead): void {
@@ -377,7 +378,7 @@ export class CallDesk implements Calls {
     const { group, gateway } = this.#deps
     if (row.caller === null) return
     void group
-      .noteCaller({ ...change, id: row.id, of: gateway, by: gateway })
+      .moveCaller({ ...change, id: row.id, of: gateway, by: gateway })
       .then(() => this.holds.wakeIdentical(row.writeKey))
   }
 

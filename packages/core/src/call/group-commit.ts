@@ -75,6 +75,7 @@ export class GroupCommit {
   #scheduled = false
   #lonely: NodeJS.Timeout | undefined
   #idle: (() => void)[] = []
+  readonly #runs = new Set<Promise<void>>()
   #asking: (() => void)[] = []
 
   constructor(deps: GroupCommitDeps) {
@@ -110,17 +111,8 @@ export class GroupCommit {
    * settled is not collected: it may yet become unknown, and identical calls have to find it.
    */
   moveCaller(change: CallerChange): Promise<boolean> {
-    return this.#move(change, true)
-  }
-
-  /** The same where nobody waits for it: whatever is decided here reckons with it at once. */
-  noteCaller(change: CallerChange): Promise<boolean> {
-    return this.#move(change, false)
-  }
-
-  #move(change: CallerChange, isAwaited: boolean): Promise<boolean> {
     return new Promise((done) => {
-      const move: PendingMove = { change, isAwaited, done, attempts: 0 }
+      const move: PendingMove = { change, done, attempts: 0 }
       const isKept = change.to === 'collected' && this.#unsettled.keep(move)
       if (!isKept) this.#moves.push(move)
       this.#schedule()
@@ -152,13 +144,17 @@ export class GroupCommit {
     await atMost(ms, promise)
   }
 
-  /** Resolves when what is queued was recorded, or was tried: for who asks what is on record. */
-  async caughtUp(): Promise<void> {
-    if (!this.#hasWork()) return
+  /**
+   * Resolves when what came until now was recorded, or was tried, or after `ms`: for who asks what is on record. Callers'
+   * moves that wait for outcomes come after those.
+   */
+  async caughtUp(ms = 1_000): Promise<void> {
+    const running = [...this.#runs]
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#asking.push(resolve)
+    if (this.#hasWork()) this.#asking.push(resolve)
+    else resolve()
     this.#schedule()
-    await promise
+    await atMost(ms, Promise.all([...running, promise]))
   }
 
   #isIdle(): boolean {
@@ -183,20 +179,22 @@ export class GroupCommit {
     setImmediate(() => this.#begin())
   }
 
-  /** Most outcomes are not: they leave with the next group that somebody waits for, or soon by themselves. */
+  /**
+   * Outcomes of reads and refusals are not: they leave with the next group that somebody waits for, or soon by themselves.
+   * Those of writes are, by whoever asks for the same again.
+   */
   #isAwaited(): boolean {
     const isAsked = this.#entries.length + this.#asking.length > 0 || this.#renewal !== undefined
-    if (isAsked || this.#moves.some(({ isAwaited }) => isAwaited)) return true
-    return this.#settlements.some(
-      ({ settlement: { id, state } }) => state === 'unknown' || this.#unsettled.isAwaited(id),
-    )
+    return isAsked || this.#moves.length > 0 || this.#settlements.some(({ isWrite }) => isWrite)
   }
 
   #begin(): void {
     this.#scheduled = false
     clearTimeout(this.#lonely)
     this.#lonely = undefined
-    void this.#run(this.#take())
+    const run = this.#run(this.#take())
+    this.#runs.add(run)
+    void run.finally(() => this.#runs.delete(run))
   }
 
   /** Nobody came along. Where others run just now, they look for what is left when they end. */

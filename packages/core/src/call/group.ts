@@ -27,7 +27,6 @@ export interface PendingSettlement extends OutcomeToRecord {
 
 export interface PendingMove {
   readonly change: CallerChange
-  readonly isAwaited: boolean
   readonly done: (moved: boolean) => void
   attempts: number
 }

@@ -47,7 +47,7 @@ export class LiveCalls {
 
   /** Resolves when the last of them is answered, or after `ms`. */
   async settled(ms: number, session?: SessionId): Promise<void> {
-    const all = [...this.#live.values()]
+    const all = this.#live.values()
     const asked = session === undefined ? all : all.filter((call) => call.session === session)
     const open = asked.map(({ outcome }) => outcome)
     await atMost(ms, Promise.allSettled(open))

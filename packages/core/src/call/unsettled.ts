@@ -25,11 +25,6 @@ export class UnsettledWrites {
     return write !== undefined
   }
 
-  /** Whether somebody waits for what waits for its outcome. */
-  isAwaited(id: ExecutionId): boolean {
-    return this.#writes.get(id)?.moves.some(({ isAwaited }) => isAwaited) ?? false
-  }
-
   /** An outcome was recorded, or cannot be; what waits no longer. */
   end(id: ExecutionId): readonly PendingMove[] {
     const write = this.#writes.get(id)
